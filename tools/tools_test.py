@@ -13,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as xml
 import zipfile
 
@@ -22,6 +23,7 @@ sys.path.insert(0, str(ROOT / "cmake"))
 import config_docs
 import corpus
 import foreign
+import function_table
 import test_report
 
 SKIPPED = """<testcase name="P.reads" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
@@ -127,9 +129,7 @@ class ReferenceNumbers(unittest.TestCase):
             self.assertIn(f'"{op}": ', script)
 
     def test_the_live_oracle_knows_every_function(self):
-        rows = set()
-        for path in ROOT.glob("src/functions/*_functions.cpp"):
-            rows |= set(re.findall(r'function\(\s*"([\w:]+?)(?:: [^(]+)?\(', path.read_text(encoding="utf-8")))
+        rows = {row.row_name for row in function_table.read_rows(ROOT / "src", "functions")[1]}
         listed = []
         for path in [*ROOT.glob("tools/oracle/*_calls.py"), ROOT / "tools/oracle/functions.py"]:
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -148,6 +148,101 @@ class ReferenceNumbers(unittest.TestCase):
         self.assertGreater(len(read), 5)
         self.assertLessEqual(read, listed)
         self.assertLessEqual({name.split("/")[-1] for name in foreign.FILES}, listed)
+
+
+class FunctionTable(unittest.TestCase):
+    """Which functions cmake/function_table.py finds in headers, and what it refuses."""
+
+    TENSOR = """namespace axle {
+enum class Side : uint8_t { kLeft, kPromiseInBounds };
+struct TwistOptions {
+  Side side = Side::kLeft;  // a comment; with a brace }
+  bool is_sorted = false, is_unique = false;
+  bool fits() const { return is_sorted; }
+};
+struct Pair {
+  Tensor first;
+  Values others;
+};
+"""
+
+    def setUp(self):
+        nothing = unittest.mock.patch.multiple(function_table, WITHOUT_ROW={}, INTERNAL={}, RENAMED={})
+        nothing.start()
+        self.addCleanup(nothing.stop)
+
+    def table(self, public="", adapters="", hidden=""):
+        """The rows of the C++ file, and all of it, for these declarations of a header and of adapters.h."""
+        with tempfile.TemporaryDirectory() as folder:
+            src = pathlib.Path(folder)
+            files = {
+                "ops/ops.h": '#include "ops/twist.h"\n',
+                "transform/transform.h": "",
+                "ops/twist.h": self.TENSOR + public + "\n}  // namespace axle\n",
+                "ops/hidden.h": f"namespace axle {{\n{hidden}\n}}  // namespace axle\n",
+                "f/adapters.h": f"namespace axle::by_data {{\n{adapters}\n}}  // namespace axle::by_data\n",
+                "f/attribute_value.h": "",
+            }
+            for name, text in files.items():
+                (src / name).parent.mkdir(exist_ok=True)
+                (src / name).write_text(text, encoding="utf-8")
+            code = function_table.table(src, "f")
+        return re.findall(r"detail::add_row<(.*)>\(out, (.*)\);", code), code
+
+    def test_a_declaration_is_a_row(self):
+        rows, code = self.table(
+            "/// Turns x(y); once.\n"
+            "Tensor twist(const Tensor& x, int64_t axis = -1,\n             Side side = Side::kPromiseInBounds,\n"
+            "             std::optional<DType> dtype = {}, const Shape& sizes = {}, const Shape& axes = {-1, 2});\n"
+            "inline Pair twist(const Values& x, const TwistOptions& options = {}) { return {x[0], x}; }\n"
+            "Tensor operator-(const Tensor& x);\nTensor operator-(const Tensor& a, Scalar b);\n"
+            "int64_t count(const Tensor& x);\nvoid check(std::string_view op);\n"
+            "template <class T>\nTensor of(const T& x);\nclass Twister {\n  Tensor twist(const Tensor& x);\n};"
+        )
+        self.assertEqual(
+            rows,
+            [
+                (
+                    "Tensor(const Tensor&, int64_t, Side, std::optional<DType>, const Shape&, const Shape&)",
+                    '"twist", "twist", "x;axis=-1;side=promise_in_bounds;dtype=none;sizes=[];axes=[-1, 2]", twist',
+                ),
+                ("Pair(const Values&, const TwistOptions&)", '"twist", "twist", "x;options=[]", twist'),
+                ("Tensor(const Tensor&)", '"neg", "operator-", "x", operator-'),
+                ("Tensor(const Tensor&, Scalar)", '"sub", "operator-", "a;b", operator-'),
+            ],
+        )
+        self.assertIn('{Side::kLeft, "left"}, {Side::kPromiseInBounds, "promise_in_bounds"}', code)
+        for field in ("side", "is_sorted", "is_unique"):
+            self.assertIn(f'visit("{field}", o.{field});', code)
+        self.assertNotIn("fits", code)
+        self.assertIn("add_result(x.first, out); add_result(x.others, out);", code)
+
+    def test_adapters_stand_for_what_data_cannot_say(self):
+        public = "Tensor twist(const Region& region, const Tensor& x);"
+        with self.assertRaisesRegex(function_table.Fault, r"^src/ops/twist\.h:12: twist: .* got 'Region'; write an adapter"):
+            self.table(public)
+        rows, _ = self.table(public, 'Tensor twist(const Tensor& x, std::string_view name = "fn");')
+        self.assertEqual(
+            rows, [("Tensor(const Tensor&, std::string_view)", '"twist", "twist", "x;name=fn", by_data::twist')]
+        )
+        with self.assertRaisesRegex(function_table.Fault, "^twirl: expected a public function"):
+            self.table("", "Tensor twirl(const Tensor& x);")
+
+    def test_functions_that_are_left_out_have_a_reason(self):
+        with self.assertRaisesRegex(function_table.Fault, r"^src/ops/hidden\.h:2: twist: expected its header in ops/ops\.h"):
+            self.table(hidden="Tensor twist(const Tensor& x);")
+        with unittest.mock.patch.dict(function_table.INTERNAL, {"ops/hidden.h": "rules"}):
+            self.table(hidden="Tensor twist(const Tensor& x);")
+            with self.assertRaisesRegex(function_table.Fault, r"^ops/hidden\.h: .* got a reason for no such header"):
+                self.table()
+        with unittest.mock.patch.dict(function_table.WITHOUT_ROW, {"twist": "it takes a region"}):
+            self.assertEqual(self.table("Tensor twist(const Region& region);")[0], [])
+            with self.assertRaisesRegex(function_table.Fault, "^twist: expected a public function, got a reason"):
+                self.table()
+
+    def test_a_default_of_another_form_is_named(self):
+        with self.assertRaisesRegex(function_table.Fault, r"twist: axis: expected a default .* got 'kAxis \+ 1'"):
+            self.table("Tensor twist(const Tensor& x, int64_t axis = kAxis + 1);")
 
 
 class Corpus(unittest.TestCase):

@@ -65,6 +65,11 @@ size_t depth_of(const Json& value) {
   return value.is_array() && !value.empty() ? 1 + depth_of(value[0]) : value.is_array() ? 1 : 0;
 }
 
+Values in_a_row(Values first, const Values& rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
 template <class T>
 T element_from(const Json& value) {
   if constexpr (kIsComplex<T>) {
@@ -214,6 +219,38 @@ TensorFunction tensor_function_from(const Json& value) {
     std::vector<GivenOperand> given;
     for (const Tensor& x : arguments) given.push_back({.values = {x}});
     return formula(given);
+  };
+}
+
+void set_function(TensorFunction& to, TensorFunction fn) { to = std::move(fn); }
+
+void set_function(WhileCondition& to, TensorFunction fn) {
+  to = [fn = std::move(fn)](const Values& carry) {
+    const Values results = fn(carry);
+    if (results.size() != 1) throw ConfigError("expected one result");
+    return results[0];
+  };
+}
+
+void set_function(CountedBody& to, TensorFunction fn) {
+  to = [fn = std::move(fn)](const Tensor& i, const Values& carry) {
+    return fn(in_a_row({i}, carry));
+  };
+}
+
+void set_function(AssociativeCombine& to, TensorFunction fn) {
+  to = [fn = std::move(fn)](const Values& earlier, const Values& later) {
+    return fn(in_a_row(earlier, later));
+  };
+}
+
+void set_function(ScanBody& to, TensorFunction fn) {
+  to = [fn = std::move(fn)](const Values& carry, const Values& xs) {
+    const Values results = fn(in_a_row(carry, xs));
+    if (results.size() < carry.size())
+      throw ConfigError("expected the next carry among its results, got fewer tensors");
+    const auto end_of_carry = results.begin() + std::ssize(carry);
+    return ScanResult{{results.begin(), end_of_carry}, {end_of_carry, results.end()}};
   };
 }
 

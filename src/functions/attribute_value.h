@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,66 +17,17 @@
 #include "ir/devices/mesh.h"
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
-#include "ops/annotate.h"
-#include "ops/create.h"
-#include "ops/movement/gather.h"
-#include "ops/movement/index.h"
-#include "ops/movement/scatter.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/sort.h"
-#include "ops/products/convolution.h"
 #include "ops/products/dot.h"
 #include "ops/random/key.h"
-#include "ops/random/random.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/windows/reduce_window.h"
-#include "ops/windows/select_and_scatter.h"
 #include "ops/windows/window.h"
 #include "transform/control_flow/maps.h"
 #include "transform/control_flow/scan.h"
-#include "transform/kernel/kernel_call.h"
-#include "transform/linalg/linalg.h"
+#include "transform/control_flow/while_loop.h"
 #include "transform/remat/remat.h"
 #include "transform/trace.h"
-#include "transform/vmap.h"
 
 namespace axle {
 
-constexpr auto texts_of(StopValue) {
-  return std::to_array<EnumText<StopValue>>(
-      {{StopValue::kInclusive, "inclusive"}, {StopValue::kExclusive, "exclusive"}});
-}
-constexpr auto texts_of(Memory) {
-  return std::to_array<EnumText<Memory>>({{Memory::kDevice, "device"}, {Memory::kHost, "host"}});
-}
-constexpr auto texts_of(GridOrder) {
-  return std::to_array<EnumText<GridOrder>>(
-      {{GridOrder::kCartesian, "cartesian"}, {GridOrder::kMatrix, "matrix"}});
-}
-constexpr auto texts_of(GatherMode) {
-  return std::to_array<EnumText<GatherMode>>({{GatherMode::kClip, "clip"},
-                                              {GatherMode::kFill, "fill"},
-                                              {GatherMode::kPromiseInBounds, "promise_in_bounds"}});
-}
-constexpr auto texts_of(ScatterMode) {
-  return std::to_array<EnumText<ScatterMode>>(
-      {{ScatterMode::kDrop, "drop"},
-       {ScatterMode::kClip, "clip"},
-       {ScatterMode::kPromiseInBounds, "promise_in_bounds"}});
-}
-constexpr auto texts_of(SearchSide) {
-  return std::to_array<EnumText<SearchSide>>(
-      {{SearchSide::kLeft, "left"}, {SearchSide::kRight, "right"}});
-}
-constexpr auto texts_of(SortOrder) {
-  return std::to_array<EnumText<SortOrder>>(
-      {{SortOrder::kAscending, "ascending"}, {SortOrder::kDescending, "descending"}});
-}
-constexpr auto texts_of(Precision) {
-  return std::to_array<EnumText<Precision>>({{Precision::kDefault, "default"},
-                                             {Precision::kHigh, "high"},
-                                             {Precision::kHighest, "highest"}});
-}
 /// "default", and JAX's names.
 inline std::vector<EnumText<DotAlgorithm>> texts_of(DotAlgorithm) {
   std::vector<EnumText<DotAlgorithm>> out = {{DotAlgorithm::kDefault, "default"}};
@@ -88,142 +40,14 @@ constexpr auto texts_of(PaddingRule) {
   return std::to_array<EnumText<PaddingRule>>(
       {{PaddingRule::kValid, "valid"}, {PaddingRule::kSame, "same"}});
 }
-constexpr auto texts_of(PoolCount) {
-  return std::to_array<EnumText<PoolCount>>(
-      {{PoolCount::kWindow, "window"}, {PoolCount::kWithoutPadding, "without_padding"}});
-}
-constexpr auto texts_of(WindowSelect) {
-  return std::to_array<EnumText<WindowSelect>>(
-      {{WindowSelect::kLargest, "largest"}, {WindowSelect::kLeast, "least"}});
-}
-constexpr auto texts_of(QuantileMethod) {
-  return std::to_array<EnumText<QuantileMethod>>({{QuantileMethod::kLinear, "linear"},
-                                                  {QuantileMethod::kLower, "lower"},
-                                                  {QuantileMethod::kHigher, "higher"},
-                                                  {QuantileMethod::kMidpoint, "midpoint"},
-                                                  {QuantileMethod::kNearest, "nearest"},
-                                                  {QuantileMethod::kInvertedCdf, "inverted_cdf"}});
-}
-constexpr auto texts_of(MatrixNorm) {
-  return std::to_array<EnumText<MatrixNorm>>({{MatrixNorm::kFrobenius, "frobenius"},
-                                              {MatrixNorm::kOne, "one"},
-                                              {MatrixNorm::kInfinity, "infinity"},
-                                              {MatrixNorm::kTwo, "two"}});
-}
 
 namespace random {
 constexpr auto texts_of(ThreefryMode) {
   return std::to_array<EnumText<ThreefryMode>>(
       {{ThreefryMode::kPartitionable, "partitionable"}, {ThreefryMode::kOriginal, "original"}});
 }
-constexpr auto texts_of(Replacement) {
-  return std::to_array<EnumText<Replacement>>(
-      {{Replacement::kWith, "with"}, {Replacement::kWithout, "without"}});
-}
-}  // namespace random
-
-/// Each function calls visit(name, field) for the fields of a struct.
-template <class F>
-void visit_fields(GatherOptions& o, F visit) {
-  visit("mode", o.mode);
-  visit("fill", o.fill);
-  visit("indices_are_sorted", o.indices_are_sorted);
-  visit("unique_indices", o.unique_indices);
-}
-template <class F>
-void visit_fields(ScatterOptions& o, F visit) {
-  visit("mode", o.mode);
-  visit("indices_are_sorted", o.indices_are_sorted);
-  visit("unique_indices", o.unique_indices);
-}
-template <class F>
-void visit_fields(ApproxMaxKOptions& o, F visit) {
-  visit("recall_target", o.recall_target);
-  visit("reduction_input_size_override", o.reduction_input_size_override);
-  visit("aggregate_to_topk", o.aggregate_to_topk);
-}
-template <class F>
-void visit_fields(GatherDims& o, F visit) {
-  visit("offset", o.offset);
-  visit("collapsed", o.collapsed);
-  visit("operand_batch", o.operand_batch);
-  visit("indices_batch", o.indices_batch);
-  visit("index_map", o.index_map);
-  visit("index_vector_dim", o.index_vector_dim);
-}
-template <class F>
-void visit_fields(DotOptions& o, F visit) {
-  visit("result_dtype", o.result_dtype);
-  visit("precision", o.precision);
-  visit("algorithm", o.algorithm);
-}
-template <class F>
-void visit_fields(DotDims& o, F visit) {
-  visit("a_contracting", o.a_contracting);
-  visit("b_contracting", o.b_contracting);
-  visit("a_batch", o.a_batch);
-  visit("b_batch", o.b_batch);
-}
-template <class F>
-void visit_fields(ConvolutionDims& o, F visit) {
-  visit("x", o.x);
-  visit("kernel", o.kernel);
-  visit("y", o.y);
-}
-template <class F>
-void visit_fields(ConvolutionOptions& o, F visit) {
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  visit("input_dilation", o.input_dilation);
-  visit("kernel_dilation", o.kernel_dilation);
-  visit("dims", o.dims);
-  visit("feature_groups", o.feature_groups);
-  visit("batch_groups", o.batch_groups);
-  visit("result_dtype", o.result_dtype);
-  visit("precision", o.precision);
-}
-template <class F>
-void visit_fields(PoolOptions& o, F visit) {
-  visit("window", o.window);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-}
-template <class F>
-void visit_fields(Window& o, F visit) {
-  visit("sizes", o.sizes);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  visit("base_dilations", o.base_dilations);
-  visit("window_dilations", o.window_dilations);
-}
-template <class F>
-void visit_fields(TriangularSolveOptions& o, F visit) {
-  visit("lower", o.lower);
-  visit("transpose", o.transpose);
-  visit("unit_diagonal", o.unit_diagonal);
-  visit("left_side", o.left_side);
-}
-template <class F>
-void visit_fields(ScanOptions& o, F visit) {
-  visit("reverse", o.reverse);
-  visit("unroll", o.unroll);
-}
-template <class F>
-void visit_fields(SequentialMapOptions& o, F visit) {
-  visit("batch_size", o.batch_size);
-}
-template <class F>
-void visit_fields(VmapOptions& o, F visit) {
-  visit("in_axes", o.in_axes);
-  visit("out_axes", o.out_axes);
-  visit("axis_size", o.axis_size);
-  visit("mesh_axes", o.mesh_axes);
-}
-template <class F>
-void visit_fields(KernelOptions& o, F visit) {
-  visit("specs", o.specs);
-}
-namespace random {
+/// Calls visit(name, field) for the fields. The file that cmake/function_table.py writes has such
+/// functions, and texts_of, for the types of all parameters.
 template <class F>
 void visit_fields(PrngOptions& o, F visit) {
   visit("threefry", o.threefry);
@@ -273,6 +97,16 @@ RematPolicy remat_policy_from(const nlohmann::ordered_json& value);
 /// Reads a function of the table by its name, or steps (formula.h).
 TensorFunction tensor_function_from(const nlohmann::ordered_json& value);
 
+/// The body of fori_loop.
+using CountedBody = std::function<Values(const Tensor& i, const Values& carry)>;
+/// Sets `to` to a function that calls fn with its arguments in a row. The result of a condition is
+/// one tensor; the body of a scan returns the next carry, then the other results.
+void set_function(TensorFunction& to, TensorFunction fn);
+void set_function(WhileCondition& to, TensorFunction fn);
+void set_function(CountedBody& to, TensorFunction fn);
+void set_function(AssociativeCombine& to, TensorFunction fn);
+void set_function(ScanBody& to, TensorFunction fn);
+
 namespace detail {
 template <class T>
 inline constexpr bool kIsList = false;
@@ -286,6 +120,10 @@ template <class T>
 inline constexpr bool kIsPair = false;
 template <class A, class B>
 inline constexpr bool kIsPair<std::pair<A, B>> = true;
+template <class T>
+inline constexpr bool kIsFunction = false;
+template <class R, class... P>
+inline constexpr bool kIsFunction<std::function<R(P...)>> = true;
 
 /// Arguments of std::string_view are kept as strings during the call.
 template <class T>
@@ -320,7 +158,7 @@ std::string attribute_type() {
     return "text";
   else if constexpr (std::is_same_v<T, HostTensor>)
     return "tensor";
-  else if constexpr (std::is_same_v<T, TensorFunction>)
+  else if constexpr (detail::kIsFunction<T>)
     return "function";
   else if constexpr (std::is_same_v<T, Padding>)
     return "valid|same|[[low, high]]";
@@ -358,8 +196,10 @@ T attribute_from(const nlohmann::ordered_json& value) {
     return static_cast<T>(double_from_text(text_of(value, "a number")));
   } else if constexpr (std::is_same_v<T, HostTensor>) {
     return tensor_from(value);
-  } else if constexpr (std::is_same_v<T, TensorFunction>) {
-    return tensor_function_from(value);
+  } else if constexpr (detail::kIsFunction<T>) {
+    T out;
+    set_function(out, tensor_function_from(value));
+    return out;
   } else if constexpr (std::is_same_v<T, Padding>) {
     return padding_from(value);
   } else if constexpr (std::is_same_v<T, DimAxes>) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
+#include "functions/attribute_value.h"
 
 namespace axle {
 namespace {

@@ -7,37 +7,9 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/yaml.h"
+#include "functions/function_row.h"
 
 namespace axle {
-namespace {
-
-using Families = std::vector<std::vector<Function> (*)()>;
-
-Families& families() {
-  static Families all;
-  return all;
-}
-
-// Splits "x, axes=[0, 1]" at the commas outside of brackets.
-std::vector<std::string_view> split_parameters(std::string_view text) {
-  std::vector<std::string_view> out;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == ',' && depth == 0)) {
-      if (const std::string_view part = trim(text.substr(begin, i - begin)); !part.empty())
-        out.push_back(part);
-      begin = i + 1;
-    } else if (text[i] == '[') {
-      ++depth;
-    } else if (text[i] == ']') {
-      --depth;
-    }
-  }
-  return out;
-}
-
-}  // namespace
 
 std::vector<const Parameter*> Function::operands() const {
   std::vector<const Parameter*> out;
@@ -59,28 +31,19 @@ std::string Function::text() const {
   return fmt::format("{}({})", name, join(out, ", "));
 }
 
-Signature parse_signature(std::string_view text, size_t num_parameters) {
-  const size_t open = text.rfind('(');
-  AXLE_CHECK(open != text.npos && text.ends_with(')'), text);
-  const std::string_view names = text.substr(0, open);
-  const size_t colon = names.find(": ");
-  Signature out;
-  out.name = names.substr(0, colon);
-  out.cpp_name = colon == names.npos ? names : names.substr(colon + 2);
-  for (const std::string_view part :
-       split_parameters(text.substr(open + 1, text.size() - open - 2))) {
+namespace detail {
+
+std::vector<DeclaredParameter> declared_parameters(std::string_view text) {
+  std::vector<DeclaredParameter> out;
+  for (const std::string_view part : split(text, ';')) {
     const size_t equals = part.find('=');
-    out.parameters.push_back(
-        {.name = std::string(trim(part.substr(0, equals))), .default_text = {}});
-    if (equals != part.npos) out.parameters.back().default_text = part.substr(equals + 1);
+    out.push_back({std::string(part.substr(0, equals)), {}});
+    if (equals != part.npos) out.back().default_text = part.substr(equals + 1);
   }
-  AXLE_CHECK(out.parameters.size() == num_parameters, text);
   return out;
 }
 
-namespace detail {
-
-nlohmann::ordered_json value_of(const SignatureName& attribute, const FunctionCall& call) {
+nlohmann::ordered_json value_of(const DeclaredParameter& attribute, const FunctionCall& call) {
   const auto it = call.attributes.find(attribute.name);
   if (it != call.attributes.end()) return *it;
   return parse_yaml(attribute.default_text.value_or(""), attribute.name);
@@ -90,14 +53,29 @@ void fail_attribute(std::string_view name, const std::exception& error) {
   throw ConfigError(fmt::format("{}: {}", name, error.what()));
 }
 
+void sort_parameters(std::vector<Parameter>& parameters) {
+  const auto is_function = [](const Parameter& p) {
+    return p.type.find("function") != p.type.npos;
+  };
+  if (std::ranges::none_of(parameters, is_function)) return;
+  std::ranges::stable_sort(parameters, {}, [&](const Parameter& p) {
+    return p.kind != Parameter::Kind::kAttribute ? 0 : is_function(p) ? 1 : 2;
+  });
+}
+
 }  // namespace detail
 
-FunctionFamily::FunctionFamily(std::vector<Function> (*rows)()) { families().push_back(rows); }
+// Written by cmake/function_table.py.
+void add_functions(std::vector<Function>& out);
+namespace random {
+void add_random_functions(std::vector<Function>& out);
+}
 
 const std::vector<Function>& all_functions() {
   static const std::vector<Function> all = [] {
     std::vector<Function> out;
-    for (const auto rows : families()) std::ranges::move(rows(), std::back_inserter(out));
+    add_functions(out);
+    random::add_random_functions(out);
     std::ranges::stable_sort(out, {}, &Function::name);
     return out;
   }();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/error.h"
 #include "ops/random/random.h"
 #include "transform/trace.h"
@@ -23,6 +25,34 @@ HostTensor split_words(const HostTensor& words) {
         {words})[0];
   }
   throw InternalError("no row of random::split");
+}
+
+TEST(FunctionTable, HasEveryOverloadOfEveryFunction) {
+  std::map<std::string, int> rows;
+  for (const Function& f : all_functions()) ++rows[f.name];
+  EXPECT_GT(rows.size(), 200u);
+  EXPECT_EQ(rows["add"], 3);                  // of tensors, and with a number on either side
+  EXPECT_EQ(rows["convolution"], 2);          // adapters
+  EXPECT_EQ(rows["random::permutation"], 2);  // in another namespace
+  EXPECT_EQ(rows["orthogonal"], 0);
+}
+
+// Parameters have the order, the defaults and the texts of their declarations.
+TEST(FunctionTable, SignaturesFollowFromDeclarations) {
+  const auto text = [](std::string_view name) {
+    for (const Function& f : all_functions()) {
+      if (f.name == name) return f.text();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(text("searchsorted"), "searchsorted(sorted, values, side: left|right = left)");
+  EXPECT_EQ(text("standardize"), "standardize(x, axes: [int] = [-1], epsilon: number = 1e-5)");
+  EXPECT_EQ(text("irfft"), "irfft(x, size: int|none = none, num_dims: int = 1)");
+  EXPECT_EQ(text("max_pool"),
+            "max_pool(x, window: [int] = default, strides: [int] = default, "
+            "padding: valid|same|[[low, high]] = default)");
+  // Operands come first where a parameter is a function.
+  EXPECT_EQ(text("while_loop"), "while_loop(init..., condition: function, body: function)");
 }
 
 TEST(Function, KeyIsATensorOfWordsOfTheGeneratorInScope) {

@@ -58,8 +58,8 @@ void EvalLayerArguments::add_to(CLI::App& app) {
   app.add_flag("--their-names", their_names,
                "Write results under the names of --params and --inputs");
   app.add_option("--precision", precision,
-                 "Cast all floats first: f32, bf16, f64 (default: as they are); for training, "
-                 "in place of compute_dtype")
+                 "Cast all floats first: f32, bf16, f64 (default: no cast); for training, this "
+                 "replaces compute_dtype")
       ->type_name("DTYPE");
   runtime.add_backend_to(app);
   app.add_option("--output", output,
@@ -106,14 +106,13 @@ void EvalOpArguments::add_to(CLI::App& app) {
                  "{function: NAME, attributes: {...}, inputs: {...}}, or several under cases: "
                  "(docs/eval_op.md)")
       ->type_name("");
-  app.add_option("--inputs", inputs, "The tensors that the cases name; in place of inputs_file:")
+  app.add_option("--inputs", inputs, "The tensors that the cases name; replaces inputs_file:")
       ->type_name("IN.safetensors");
   app.add_option("--only", only, "Run the case of this name only; several times for more")
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--f64", f64,
-               "Compute all floats in f64, whatever their dtype; needs --backend interpreter");
+  app.add_flag("--f64", f64, "Compute all floats in f64; needs --backend interpreter");
   runtime.add_backend_to(app);
   app.add_option("--output", output, "<name>/out<i>, <name>/grad<i>")->type_name("OUT.safetensors");
   app.add_option("--compare", compare, "Compare with the results in a file; exit 17 if they differ")
@@ -185,8 +184,8 @@ std::vector<std::string> files_of_tasks(const std::vector<std::string>& files) {
 
 void TaskArguments::add_to(CLI::App& app) {
   app.add_option("--task", files,
-                 "A task in the form of lm-evaluation-harness (YAML), in place of --data; again "
-                 "for more")
+                 "A task in the form of lm-evaluation-harness (YAML), instead of --data; again for "
+                 "more")
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -196,10 +195,10 @@ void TaskArguments::add_to(CLI::App& app) {
       ->type_name("N");
   add_number<int64_t>(
       app, "--num-fewshot", [this](int64_t count) { num_fewshot = count; },
-      "Solved documents before each question, in place of the task's own number")
+      "Solved documents before each question; replaces the task's own number")
       ->type_name("N");
   add_number(app, "--batch-tokens", batch_tokens,
-             "Score about N tokens at once, in place of 4096; a row with more is scored alone",
+             "Score about N tokens at once (default: 4096); a row with more is scored alone",
              {.min = 1})
       ->type_name("N");
   app.add_option("--samples", samples,

@@ -18,7 +18,7 @@ struct ShowOptions {
 void add(CLI::App& app, ShowOptions& options, Output& out) {
   options.recipe.add_to(app);
   CLI::Option* const json = out.add_json_flag(app);
-  app.add_flag("--yaml", options.yaml, "Print YAML for --config that gives exactly this config")
+  app.add_flag("--yaml", options.yaml, "Print YAML that --config reads as exactly this config")
       ->excludes(json);
 }
 

@@ -33,7 +33,8 @@ Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<i
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// Returns both operands of the binary op `op`, broadcast to their common shape. Throws ShapeError
 /// that names both shapes.
-std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, std::string_view op);
+std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b,
+                                             std::string_view op = "broadcast_together");
 /// Which dim of the grid the first coordinate runs along: dim 0 for kMatrix ("ij"), dim 1 for
 /// kCartesian ("xy"), which swaps the first two dims.
 enum class GridOrder { kCartesian, kMatrix };

@@ -54,7 +54,7 @@ void check_tags(const RematPolicy& policy, const Region& region);
 /// `prevent_cse` puts a barrier before the recomputation, so that the compiler does not undo it by
 /// CSE; inside the body of a scan it is not needed. Throws ConfigError if a name of the policy
 /// matches no tag in fn.
-Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
-             bool prevent_cse = true);
+Values remat(const TensorFunction& fn, const Values& arguments,
+             const RematPolicy& policy = save_nothing(), bool prevent_cse = true);
 
 }  // namespace axle

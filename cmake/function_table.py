@@ -51,10 +51,11 @@ OPERATORS = {
     ">=": "greater_equal",
 }  # fmt: skip
 # The types that function.h and attribute_value.h read.
-READ = set(
-    "bool int int64_t uint32_t double std::string std::string_view Scalar DType Shape Tensor Values HostTensor Key Padding "
-    "DimAxes PartitionSpec RematPolicy TensorFunction ScanBody WhileCondition WhileBody AssociativeCombine".split()
-)
+READ = {
+    *("bool int int64_t uint32_t double std::string std::string_view Scalar DType Shape Tensor Values HostTensor Key Padding "
+      "DimAxes PartitionSpec RematPolicy TensorFunction ScanBody WhileCondition WhileBody AssociativeCombine").split(),
+    "std::function<Values(const Tensor& i, const Values& carry)>",
+}  # fmt: skip
 TENSORS = {"Tensor", "Values", "Key", "HostTensor"}
 FUNCTION = re.compile(r"(?:inline |constexpr )*(?P<type>\S.*?)\s+(?P<name>operator[^\s(]+|\w+)\s*\((?P<rest>.*)", re.DOTALL)
 INCLUDE = re.compile(r'^#include "((?:ops|transform)/[^"]+)"', re.MULTILINE)
@@ -130,8 +131,9 @@ class Parameter:
         declared, default = code.partition("=")[0].strip(), None
         if "=" in code:
             default = " ".join(text[code.index("=") + 1 :].split())
-        self.type, self.name = re.fullmatch(r"(.*?[\s&>])\s*(\w+)", declared, re.DOTALL).groups()
-        self.type = " ".join(self.type.split())
+        named = re.fullmatch(r"(.*?[\s&>])\s*(\w+)", declared, re.DOTALL)
+        self.type = " ".join((named[1] if named else declared).split())
+        self.name = named[2] if named else ""
         self.default = default
 
     def default_text(self):
@@ -183,7 +185,7 @@ class Declarations:
         code = code_of(text)
         self.have_texts |= set(re.findall(r"\btexts_of\((\w+)\)", code))
         for begin, end, space in statements(code):
-            begin += len(code[begin:end]) - len(code[begin:end].lstrip())
+            begin += re.match(r"(?:\s|\[\[[^\]]*\]\])*", code[begin:end]).end()
             one = code[begin:end]
             where = f"src/{header}:{text.count(chr(10), 0, begin) + 1}"
             if found := re.match(r"struct (\w+)\s*\{", one):
@@ -192,7 +194,7 @@ class Declarations:
                 self.enums[found[1]] = (space, re.findall(r"\bk\w+", found[2]))
             elif found := re.match(r"using (\w+)\s*=\s*(.*)", one, re.DOTALL):
                 self.aliases[found[1]] = " ".join(found[2].split())
-            elif with_functions and "(" in one and not re.match(r"(?:template|struct|class|enum|using|friend|extern|static|#|\[\[)", one):
+            elif with_functions and "(" in one and not re.match(r"(?:template|struct|class|enum|using|friend|extern|static)\b", one):
                 self.add_function(begin, one, space, where, code, text)
 
     def add_function(self, begin, one, space, where, code, text):
@@ -206,8 +208,7 @@ class Declarations:
 
     @staticmethod
     def parameters(code, text):
-        parts = [(code[begin:end], text[begin:end]) for begin, end in spans(code, ",")]
-        return [Parameter(*part) for part in parts if re.search(r"[\s&>]\w+\s*(?:=|$)", part[0].strip())]
+        return [Parameter(code[begin:end], text[begin:end]) for begin, end in spans(code, ",") if code[begin:end].strip()]
 
     def fields(self, begin, end, code, text):
         """The data members: `int a = 1, b;` has two."""
@@ -233,18 +234,16 @@ class Declarations:
 
     def unread(self, type_):
         """The first part of a type that neither C++ nor this file reads; none if both do."""
-        type_ = plain(self.aliases.get(plain(type_), type_)) if plain(type_) not in READ else plain(type_)
+        type_ = plain(type_)
         if type_ in READ or type_ in self.enums:
             return None
+        if type_ in self.aliases:
+            return self.unread(self.aliases[type_])
         inner = re.fullmatch(r"std::(?:vector|pair|optional)<(.*)>", type_)
         parts = split(inner[1]) if inner else []
         if type_ in self.structs:
             parts = [field.type for field in self.fields_of(type_)]
-        if type_.startswith("std::function<Values(const Tensor& i, const Values& carry)>"):
-            return None
-        if not parts:
-            return type_
-        return next(filter(None, map(self.unread, parts)), None)
+        return next(filter(None, map(self.unread, parts)), None) if parts else type_
 
     def fields_of(self, struct):
         return [field for field in self.structs[struct][1] if field.name not in WITHOUT_FIELD.get(struct, ())]
@@ -289,6 +288,8 @@ def rows_of(declared, adapters):
         if function.space not in SPACES:
             raise Fault(f"{function.where}: {function.name}: expected a namespace of {list(SPACES)}, got {function.space}")
         for parameter in function.parameters:
+            if not parameter.name:
+                raise Fault(f"{function.where}: {function.name}: expected a name for each parameter, got '{parameter.type}'")
             if unread := declared.unread(parameter.type):
                 raise Fault(
                     f"{function.where}: {function.cpp_name}: expected parameters that data can say, got '{unread}'; "

@@ -6,6 +6,7 @@ FLOORS gives the floor of each folder, counted from the bottom of the dependency
 * Only test files (`_test.cpp`, `_test.h`) may include testing/. They may also include the folders that CMakeLists.txt
   lists for them (TEST_FLOORS).
 * axle/ (the umbrella headers and main) may include every folder. No other folder may include axle/.
+* BESIDE names folders that are no part of the product: only the files that it gives may include them.
 * ORDER gives the order of the subfolders of some folders: a file may include its own subfolder and those before it.
   Test files may include all of them.
 
@@ -23,7 +24,7 @@ FLOORS = {
     "config": 1, "ir": 1,
     "io": 2, "ops": 2,
     "data": 3, "transform": 3, "hlo": 3,
-    "lower": 4, "nn": 4, "functions": 4,
+    "lower": 4, "nn": 4,
     "runtime": 5, "layers": 5,
     "modifiers": 6, "learn": 6, "targets": 6,
     "checkpoint": 7, "pjrt": 7,
@@ -33,7 +34,7 @@ FLOORS = {
     "train": 11,
     "recipes": 12,
     "plan": 13,
-    "inspect": 14,
+    "inspect": 14, "comparison": 14,
     "cli": 15, "guard": 15, "testing": 15,
     "axle": 16,
 }  # fmt: skip
@@ -44,6 +45,8 @@ ORDER = {
     "pjrt": ("abi", "plugin", "kernels", "compile", "."),
     "train": ("record", "mup", "program", "evaluation", "config", "modifiers", "folder", "."),
 }
+# Folders beside the product -> the files above that may include them.
+BESIDE = {"comparison": re.compile(r"cli/(?:verbs|arguments)/eval_\w+\.(?:h|cpp)")}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -134,6 +137,8 @@ def fault(path, granted, quote, included):
         return None if is_test or folder == "axle" else "only test files may include testing/"
     if is_test and target in granted:
         return None
+    if target in BESIDE and not is_test and not BESIDE[target].fullmatch(path):
+        return f"{target}/ is beside the product: expected {BESIDE[target].pattern}"
     if FLOORS[target] >= FLOORS[folder]:
         return f"{folder}/ is on floor {FLOORS[folder]} and may not include {target}/ on floor {FLOORS[target]}"
     return None
@@ -195,6 +200,13 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(self.check(file, '#include "testing/grad.h"\n'), [])
         self.assertEqual(len(self.check("ops/products/dot.cpp", '#include "testing/grad.h"\n')), 1)
         self.assertEqual(self.check("axle/testing.h", '#include "testing/grad.h"\n'), [])  # for users' tests
+
+    def test_the_product_does_not_include_what_is_beside_it(self):
+        text = '#include "comparison/eval_op.h"\n'
+        self.assertEqual(self.check("cli/verbs/eval_op.cpp", text), [])
+        self.assertEqual(self.check("cli/verbs/train_test.cpp", text), [])
+        for file in ("cli/verbs/train.cpp", "cli/output.h", "train/trainer.cpp"):
+            self.assertEqual(len(self.check(file, text)), 1, file)
 
     def test_granted_folders_are_for_tests_only(self):
         text = "axle_floor(base)\naxle_floor(layers FLOORS nn LIBRARIES x TEST_FLOORS runtime io)\naxle_floor(cli)"

@@ -129,7 +129,7 @@ class ReferenceNumbers(unittest.TestCase):
             self.assertIn(f'"{op}": ', script)
 
     def test_the_live_oracle_knows_every_function(self):
-        rows = {row.row_name for row in function_table.read_rows(ROOT / "src", "functions")[1]}
+        rows = {row.row_name for row in function_table.read_rows(ROOT / "src", "comparison/functions")[1]}
         listed = []
         for path in [*ROOT.glob("tools/oracle/*_calls.py"), ROOT / "tools/oracle/functions.py"]:
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -195,7 +195,7 @@ struct Pair {
             "Tensor twist(const Tensor& x, int64_t axis = -1,\n             Side side = Side::kPromiseInBounds,\n"
             "             std::optional<DType> dtype = {}, const Shape& sizes = {}, const Shape& axes = {-1, 2});\n"
             "inline Pair twist(const Values& x, const TwistOptions& options = {}) { return {x[0], x}; }\n"
-            "Tensor operator-(const Tensor& x);\nTensor operator-(const Tensor& a, Scalar b);\n"
+            "[[nodiscard]] Tensor operator-(const Tensor& x);\nTensor operator-(const Tensor& a, Scalar b);\n"
             "int64_t count(const Tensor& x);\nvoid check(std::string_view op);\n"
             "template <class T>\nTensor of(const T& x);\nclass Twister {\n  Tensor twist(const Tensor& x);\n};"
         )
@@ -240,7 +240,9 @@ struct Pair {
             with self.assertRaisesRegex(function_table.Fault, "^twist: expected a public function, got a reason"):
                 self.table()
 
-    def test_a_default_of_another_form_is_named(self):
+    def test_what_is_written_otherwise_is_named(self):
+        with self.assertRaisesRegex(function_table.Fault, "twist: expected a name for each parameter, got 'const Tensor&'"):
+            self.table("Tensor twist(const Tensor&);")
         with self.assertRaisesRegex(function_table.Fault, r"twist: axis: expected a default .* got 'kAxis \+ 1'"):
             self.table("Tensor twist(const Tensor& x, int64_t axis = kAxis + 1);")
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/arguments/model_arguments.h"
-#include "inspect/compare/element_tolerance.h"
-#include "inspect/eval_layer/eval_subject.h"
+#include "comparison/eval_subject.h"
+#include "comparison/tensor_comparison.h"
 #include "inspect/eval_run.h"
 
 namespace CLI {

@@ -5,8 +5,8 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/output.h"
-#include "inspect/eval_layer/compare_tensors.h"
-#include "inspect/eval_layer/eval_layer_files.h"
+#include "comparison/compare_tensors.h"
+#include "comparison/eval_layer_files.h"
 #include "pjrt/pjrt_runtime.h"
 
 namespace axle::cli {

@@ -1,6 +1,6 @@
 // axle eval-op CASE.yaml: runs public tensor functions on given tensors, to compare them with
 // another framework.
-#include "inspect/eval_op/eval_op.h"
+#include "comparison/eval_op.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,8 +9,7 @@
 #include "cli/arguments/eval_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/output.h"
-#include "inspect/eval_layer/eval_layer_files.h"
-#include "inspect/eval_op/run_op_cases.h"
+#include "comparison/eval_layer_files.h"
 #include "pjrt/pjrt_runtime.h"
 
 namespace axle::cli {

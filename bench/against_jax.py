@@ -3,7 +3,7 @@
 
 Every round runs Axle and the peers once, in turn, so that what else the machine does falls on all of them
 alike. A ratio is Axle's time over the peer's: below 1, Axle is faster. Its interval is the middle 95 % of the
-ratios of medians of rounds drawn anew (bootstrap).
+ratios of medians of rounds drawn again (bootstrap).
 
   ./dev bench peers && bench/against_jax.py --size s
 

@@ -11,9 +11,8 @@
 #include "layers/attention/cores/scored_core.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "nn/functional.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "peer_values.h"
 #include "time_gradients.h"
 

@@ -8,7 +8,7 @@ a table of losses, tokens a second and peak memory, and their ratios.
 Both sides train in alternating runs, so that what else the machine does falls on both alike. Tokens a second are those of
 the median step, gaps of rows included. The loss is the mean of the later half of the steps. Adapters start from the same
 numbers, made by peft. QLoRA of a GGUF file is beside LoRA of peft on the numbers of the same file; with --nf4 it is beside
-QLoRA of peft, which rounds them anew to NF4 (needs bitsandbytes).
+QLoRA of peft, which rounds them again to NF4 (needs bitsandbytes).
 """
 
 import argparse

@@ -8,7 +8,7 @@
 #include "layers/attention/cores/scored_core.h"
 #include "layers/attention/latent_attention.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/experts/dispatch.h"
 #include "layers/experts/moe.h"

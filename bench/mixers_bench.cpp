@@ -7,8 +7,8 @@
 
 #include "mixers.h"
 #include "nn/functional.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "peer_values.h"
 #include "time_gradients.h"
 

@@ -153,7 +153,7 @@ class Dev(unittest.TestCase):
     MISSING_SHELLS = 'for last; do :; done; case $last in zsh | fish) exit 1 ;; esac; echo "install ok installed"'
     NO_NETWORK = "[ $1 = update ] && exit; echo 'E: no network'; exit 100"
 
-    # A cmake whose builds fail until it was configured once more, which may write a batch anew.
+    # A cmake whose builds fail until it was configured once more, which may write a batch again.
     FAILS_UNTIL_CONFIGURED = """mkdir -p build/release/batches; cd build/release
         case $1 in --build) [ -e batches/parted.cpp ] ;; *) [ $# -gt 2 ] || {{ {}; }} ;; esac"""
 

@@ -137,7 +137,7 @@ class FlatBias final : public LogitBias {
   FlatBias(const Config&, const Dims&, const Scope& scope) : LogitBias(scope) {}
 
  protected:
-  Tensor forward(const TokenPlaces& at) override {
+  Tensor forward(const TokenPositions& at) override {
     return -abs(astype(at.query_positions - at.key_positions, DType::kF32));
   }
 };

@@ -9,7 +9,7 @@
 #include "base/text/text.h"
 #include "comparison/eval_layer_files.h"
 #include "io/file.h"
-#include "ops/movement/shape.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 namespace {

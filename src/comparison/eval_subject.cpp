@@ -19,10 +19,10 @@
 #include "io/file.h"
 #include "ir/type.h"
 #include "ops/create.h"
-#include "ops/movement/shape.h"
+#include "ops/movement/movement.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/resolve.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 
 namespace axle {

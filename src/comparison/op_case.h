@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "comparison/functions/formula.h"
 #include "comparison/tensor_comparison.h"
-#include "ops/random/key.h"
+#include "ops/random/random.h"
 #include "transform/shard_map/shard_map.h"
 #include "transform/vmap.h"
 

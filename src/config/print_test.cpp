@@ -101,7 +101,7 @@ struct InParts {
 };
 AXLE_REGISTER(InParts)
 
-TEST(Diff, TellsFieldsThatKeepTheResults) {
+TEST(Diff, FieldsThatKeepTheResultsAreMarked) {
   for (const ConfigChange& change : changes(InParts{}, InParts{.size = 8, .parts = {{}}}))
     EXPECT_EQ(change.keeps_results, change.path != "size") << change.path;
   EXPECT_EQ(diff(InParts{}, InParts{.size = 8, .parts = {{}}}),
@@ -163,7 +163,7 @@ TEST(Walk, EntersBeforeAndLeavesAfterChildren) {
                         "+r.@partition", "-r.@partition", "-r"));
 }
 
-TEST(Walk, ForEachConfigOfAType) {
+TEST(Walk, ForEachVisitsEveryConfigOfAType) {
   Tower::Config cfg = full_tower();
   std::vector<std::string> paths;
   for_each_config<Scale>(cfg, [&](const std::string& path, Scale::Config& scale) {

@@ -12,18 +12,10 @@
 #include "lower/stablehlo.h"
 #include "nn/functional.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/movement/sort.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 namespace {

@@ -17,7 +17,7 @@
 #include "ir/tensor.h"
 #include "layers/models/model.h"
 #include "lower/stablehlo.h"
-#include "ops/random/key.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

@@ -10,7 +10,7 @@
 #include "base/process_start.h"
 #include "infer/decode_programs.h"
 #include "ir/type.h"
-#include "layers/attention/caches/kv_cache.h"
+#include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/mesh_axes.h"
 #include "layers/models/model.h"
 #include "ops/random/random.h"

@@ -9,10 +9,8 @@
 #include "layers/blocks/stack.h"
 #include "nn/functional.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
 

@@ -5,7 +5,7 @@
 #include "infer/generator.h"
 #include "interop/tiny_model_test.h"
 #include "layers/blocks/stack.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 

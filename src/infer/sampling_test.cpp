@@ -1,5 +1,5 @@
 #include "infer/decode_programs.h"
-#include "ops/movement/shape.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
 #include "testing/error_of.h"
 #include "testing/op_test.h"

@@ -12,7 +12,7 @@
 #include "base/text/file_format.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"

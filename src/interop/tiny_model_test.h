@@ -10,7 +10,7 @@
 #include "data/tokenizers/byte_tokenizer.h"
 #include "interop/model_folder.h"
 #include "interop/save_model.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"

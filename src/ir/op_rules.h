@@ -125,22 +125,23 @@ using PushForwardRule = PushedForward (*)(const OpNode& op, const Values& inputs
 enum class Residual { kRecompute, kSave, kOffload };
 /// Decides for the results of each forward op. For named policies see transform/remat.
 using ResidualPolicy = std::function<Residual(const OpNode&)>;
-/// How an op repeats a region. kIterations: one run after another; kDevices: a run on each device.
+/// How an op repeats a region. kIterations: trip after trip of a loop; kDevices: on each device.
 enum class Repeats { kOnce, kIterations, kDevices };
-/// The runs of a region.
-struct RegionRuns {
+/// How often an op computes a region: the trip count of a loop, for other ops 1 or a number of
+/// devices.
+struct RegionTrips {
   Repeats repeats = Repeats::kOnce;
   std::optional<int64_t> count = 1;  // none: it is known only when the op has run
-  bool is_reversed = false;          // run 0 is the last
+  bool is_reversed = false;          // trip 0 is the last
   bool is_open = true;               // false: the op returns no extra values of the region
   std::vector<MeshAxis> axes = {};   // kDevices: the grid of the devices, row-major
 };
-/// How a value gets into the runs of a region, or out of them. An op takes its operands, and a
+/// How a value gets into the trips of a region, or out of them. An op takes its operands, and a
 /// region its parameters, in this order.
 enum class Flow {
-  kWhole,    // as it is, in every run
-  kCarried,  // from run to run: the operand goes into the first, the last returns the result
-  kSliced,   // along the leading dim, a slice for each run
+  kWhole,    // as it is, in every trip
+  kCarried,  // from trip to trip: the operand goes into the first, the last returns the result
+  kSliced,   // along the leading dim, a slice for each trip
   kPart,     // along the dims that `spec` divides, a part for each device
 };
 /// A parameter of a region with its operand, or a result of a region with that of the op.
@@ -155,7 +156,7 @@ struct Port {
 /// What flows through a region. Results beyond `results` are for the op itself.
 struct RegionFlow {
   std::vector<Port> parameters, results;
-  RegionRuns runs = {};
+  RegionTrips trips = {};
 };
 struct BodyFlow {
   std::vector<RegionFlow> regions;
@@ -166,7 +167,7 @@ struct BodyFlow {
 struct Widened {
   Values results;             // the op's
   std::vector<Values> extra;  // for each region: its values, with a leading dim if it is repeated
-  Values ran;  // for each region: a pred that says if it ran, or one for each run; empty: always
+  Values ran;  // for each region: a pred that says if it ran, or one for each trip; empty: always
 };
 using Regions = std::vector<std::shared_ptr<const Region>>;
 /// What an op with regions says of them. All that looks into regions or changes them follows from
@@ -179,10 +180,10 @@ struct BodyRules {
   using EmitRule = Values (*)(const OpNode& op, const BodyFlow& flow, Regions regions,
                               const Values& operands);
   /// Emits the op with regions that return the results of the op's regions, then extra values.
-  /// Those of runs that do not happen are zeros. Where the number of runs is not known, the values
-  /// of the first `max_runs` are kept.
+  /// Those of trips that do not happen are zeros. Where the trip count is not known, the values
+  /// of the first `max_trips` are kept.
   using WidenRule = Widened (*)(const OpNode& op, const Values& operands, const Regions& regions,
-                                int64_t max_runs);
+                                int64_t max_trips);
   FlowRule flow = nullptr;
   EmitRule emit = nullptr;    // nullptr: it must stay as it is
   WidenRule widen = nullptr;  // nullptr: `emit` with more results

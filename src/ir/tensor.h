@@ -60,7 +60,7 @@ class Tensor {
   bool is_parameter() const;
   explicit operator bool() const { return node_ != nullptr; }
   /// True for the same result of the same op. Elementwise equality is equal() of
-  /// ops/elementwise/compare.h.
+  /// ops/elementwise/elementwise.h.
   friend bool same(const Tensor& a, const Tensor& b) {
     return a.node_ == b.node_ && a.index_ == b.index_ && a.generation_ == b.generation_;
   }

@@ -2,8 +2,7 @@
 // fixture that our layers cover.
 #include "layers/attention/cores/scored_core.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/convolution/convolution.h"

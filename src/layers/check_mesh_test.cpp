@@ -3,7 +3,7 @@
 
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/error_of.h"
 #include "transform/remat/remat.h"
 

@@ -2,7 +2,7 @@
 #include "config/set.h"
 #include "hlo/work.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"

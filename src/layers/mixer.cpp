@@ -1,8 +1,7 @@
 #include "layers/mixer.h"
 
 #include "config/register.h"
-#include "ops/movement/index.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 

@@ -1,8 +1,7 @@
 #include "layers/moving_average.h"
 
 #include "config/register.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

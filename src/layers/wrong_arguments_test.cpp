@@ -4,7 +4,7 @@
 
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/dense/linear.h"
 #include "layers/experts/linear_routers.h"

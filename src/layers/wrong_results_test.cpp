@@ -10,9 +10,9 @@
 #include "layers/products/product.h"
 #include "layers/recurrent/recurrent.h"
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "testing/layer_inputs.h"
 #include "testing/test_layer.h"
 
@@ -91,8 +91,8 @@ class FlatBias final : public LogitBias {
   FlatBias(const Config&, const Dims&, const Scope& scope) : LogitBias(scope) {}
 
  protected:
-  Tensor forward(const TokenPlaces& places) override {
-    return zeros({places.query_positions.dim(-2), places.key_positions.dim(-1)}, DType::kF32);
+  Tensor forward(const TokenPositions& positions) override {
+    return zeros({positions.query_positions.dim(-2), positions.key_positions.dim(-1)}, DType::kF32);
   }
 };
 AXLE_REGISTER(FlatBias)

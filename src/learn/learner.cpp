@@ -8,9 +8,7 @@
 #include "learn/optimizer_groups.h"
 #include "learn/weight_decay.h"
 #include "nn/init_rules.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

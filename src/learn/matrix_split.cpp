@@ -4,10 +4,9 @@
 
 #include "learn/weight_decay.h"
 #include "nn/init_rules.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 namespace {

@@ -2,8 +2,7 @@
 
 #include "config/construction.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

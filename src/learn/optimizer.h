@@ -10,7 +10,7 @@
 #include "learn/stateful_update.h"
 #include "learn/weight_decay.h"
 #include "nn/param.h"
-#include "ops/random/key.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

@@ -7,7 +7,7 @@
 #include "base/tree.h"
 #include "ir/host_tensor.h"
 #include "nn/param.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "lower/stablehlo.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "transform/call.h"
 #include "transform/grad.h"
 #include "transform/simplify.h"

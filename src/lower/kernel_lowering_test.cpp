@@ -4,7 +4,7 @@
 #include "lower/stablehlo.h"
 #include "ops/kernels/kernel.h"
 #include "testing/collective_samples.h"
-#include "transform/kernel/gated_silu.h"
+#include "transform/kernel/kernels.h"
 
 namespace axle {
 namespace {

@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/error_of.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "lower/text_builder.h"
-#include "transform/clone.h"
 #include "transform/simplify.h"
+#include "transform/trace.h"
 
 namespace axle {
 

@@ -9,7 +9,7 @@
 #include "ir/hlo_builder.h"
 #include "ir/tensor.h"
 #include "ir/type.h"
-#include "transform/taps/collect_taps.h"
+#include "transform/taps/taps.h"
 #include "transform/trace.h"
 
 namespace axle {

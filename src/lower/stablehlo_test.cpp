@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "ops/annotate.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "transform/trace.h"
 
 namespace axle {

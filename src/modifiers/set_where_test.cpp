@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "modifiers/field_modifiers.h"

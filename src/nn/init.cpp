@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
 
 namespace axle {

@@ -12,7 +12,7 @@
 #include "config/config_type.h"
 #include "config/fields.h"
 #include "ir/tensor.h"
-#include "ops/random/key.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

@@ -3,7 +3,7 @@
 #include "config/serialize.h"
 #include "nn/init_rules.h"
 #include "nn/toy_layers_test.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -10,7 +10,7 @@
 #include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
 
 namespace axle {

@@ -13,7 +13,6 @@
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"
-#include "ops/random/key.h"
 #include "ops/random/random.h"
 
 namespace axle {

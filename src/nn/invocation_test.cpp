@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "nn/toy_layers_test.h"
 #include "testing/error_of.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 namespace {

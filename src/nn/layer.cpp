@@ -9,7 +9,7 @@
 #include "config/walk.h"
 #include "nn/invocation.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
 
 namespace axle {

@@ -180,10 +180,10 @@ class Layer {
   virtual std::vector<Method> methods() = 0;
 
  protected:
-  /// Builds a child: a layer, or a part that is none, such as a mask. If it has a mistake, construction goes on, so that one error has the mistakes
-  /// of all layers. A constructor that uses the child ends there. {} instead of the dims is
-  /// refused unless the role has none. `field`: the field with the config, where it is not called
-  /// `name`: "layers[1]".
+  /// Builds a child: a layer, or a part that is none, such as a mask. If it has a mistake,
+  /// construction goes on, so that one error has the mistakes of all layers. A constructor that
+  /// uses the child ends there. {} instead of the dims is refused unless the role has none.
+  /// `field`: the field with the config, where it is not called `name`: "layers[1]".
   template <class R>
   Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims,
                   std::string_view field = {}) {

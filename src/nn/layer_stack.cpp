@@ -1,7 +1,7 @@
 #include "nn/layer_stack.h"
 
 #include "ops/random/random.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 

@@ -1,8 +1,11 @@
 #include "nn/param.h"
 
+#include "base/hash.h"
 #include "nn/invocation.h"
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/random/random.h"
+#include "transform/trace.h"
 
 namespace axle {
 
@@ -15,6 +18,14 @@ Tensor Param::operator()() const {
   }
   const Tensor& stored = Invocation::current().parameter(path_);
   return compute_ && is_float(stored.dtype()) ? astype(stored, *compute_) : stored;
+}
+
+HostTensor draw_parameter(const std::string& path, const ParamSpec& spec, int64_t seed) {
+  const auto fn = [&](const Values& x) {
+    const random::Key key = random::Key::wrap(x[0]);
+    return Values{spec.initialiser().draw(random::fold_in(key, md5_mod_2_31_minus_1(path)))};
+  };
+  return eval(fn, {random::key_words(seed)})[0];
 }
 
 }  // namespace axle

@@ -1,5 +1,4 @@
-// Parameters: their declaration by a layer, and the handle through which the layer reads their
-// values.
+// Parameters of layers: their specs, and initial values of single ones.
 #pragma once
 
 #include <memory>
@@ -9,9 +8,13 @@
 #include <vector>
 
 #include "ir/devices/mesh.h"
+#include "ir/host_tensor.h"
 #include "nn/init.h"
 
 namespace axle {
+
+// Parameters: their declaration by a layer, and the handle through which the layer reads their
+// values.
 
 /// How state that training keeps gets its new value.
 enum class StateUpdate {
@@ -76,5 +79,10 @@ class Param {
   std::optional<DType> compute_;
   std::shared_ptr<const HeldType> held_;
 };
+
+// Initial values of single parameters, for models of which the others come from elsewhere.
+
+/// Draws the parameter as its spec says. The key derives from the seed and the path.
+HostTensor draw_parameter(const std::string& path, const ParamSpec& spec, int64_t seed);
 
 }  // namespace axle

@@ -8,8 +8,8 @@
 #include "ir/text/text_form.h"
 #include "nn/toy_layers_test.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "testing/error_of.h"
 #include "transform/grad.h"
 

@@ -5,9 +5,9 @@
 #include "nn/functional.h"
 #include "nn/layer.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "testing/test_layer.h"
 
 namespace axle {

@@ -40,7 +40,7 @@ const PartitionSpec* constraint_of(const OpNode& op);
 // Values that a program delivers besides its results.
 //
 // A tap is an op that marks its operands. It changes no number and no gradient, and costs nothing
-// until collect_taps (transform/taps/collect_taps.h) makes extra results of its operands. Dead code
+// until collect_taps (transform/taps/taps.h) makes extra results of its operands. Dead code
 // elimination keeps taps.
 
 /// Attributes of a tap.

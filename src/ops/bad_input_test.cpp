@@ -7,8 +7,6 @@
 
 #include "ops/ops.h"
 #include "ops/random/random.h"
-#include "ops/random/random_floats.h"
-#include "ops/random/threefry.h"
 #include "ops/random/threefry_keys.h"
 #include "testing/error_without_lines.h"
 

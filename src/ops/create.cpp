@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "ir/op_rules.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -7,9 +7,8 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 

@@ -1,8 +1,8 @@
 // Products of dtypes and algorithms on the plugin.
 #include <gmock/gmock.h>
 
-#include "ops/elementwise/convert.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
 

@@ -2,7 +2,7 @@
 // computes, whatever part of the tiles the groups fill.
 #include <gmock/gmock.h>
 
-#include "ops/products/ragged_dot.h"
+#include "ops/products/products.h"
 #include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
 #include "transform/grad.h"

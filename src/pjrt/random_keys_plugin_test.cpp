@@ -2,7 +2,6 @@
 // sampler draws from keys of threefry is compared in samplers_plugin_test.cpp.
 #include "ops/create.h"
 #include "ops/random/random.h"
-#include "ops/random/threefry.h"
 #include "testing/plugin_fixture.h"
 #include "transform/random/samplers.h"
 #include "transform/vmap.h"

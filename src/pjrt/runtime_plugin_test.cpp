@@ -46,7 +46,7 @@ Program identity(const Type& type) {
           .outputs = {{.name = "y", .type = type}}};
 }
 
-TEST_F(PjrtRuntimeTest, RunsAProgram) {
+TEST_F(PjrtRuntimeTest, AProgramRuns) {
   auto program = runtime_->compile(doubling());
   const Arrays arguments = {put(HostTensor({2}, {1.5f, -2.f}))};
   const auto results = program->execute(arguments);

@@ -3,13 +3,12 @@
 // change their last bits.
 #include <gtest/gtest.h>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 
 namespace axle {

@@ -5,7 +5,7 @@
 #include "testing/device_samples.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 

@@ -3,12 +3,8 @@
 
 #include "ops/ops.h"
 #include "testing/plugin_fixture.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
-#include "transform/control_flow/while_loop.h"
-#include "transform/taps/collect_taps.h"
-#include "transform/taps/compare.h"
-#include "transform/taps/non_finite.h"
+#include "transform/control_flow/control_flow.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 namespace {

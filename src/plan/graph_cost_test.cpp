@@ -4,8 +4,8 @@
 #include "ops/ops.h"
 #include "plan/compile_report.h"
 #include "transform/call.h"
-#include "transform/control_flow/scan.h"
-#include "transform/custom_vjp.h"
+#include "transform/control_flow/control_flow.h"
+#include "transform/grad.h"
 #include "transform/remat/remat.h"
 #include "transform/trace.h"
 

@@ -4,7 +4,7 @@
 #include "hlo/op_name.h"
 #include "ops/ops.h"
 #include "plan/compiler_findings.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/trace.h"
 
 namespace axle {

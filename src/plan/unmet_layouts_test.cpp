@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/annotate.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "plan/compile_report.h"
 #include "transform/remat/remat.h"
 #include "transform/trace.h"

@@ -3,7 +3,7 @@
 // Source: Radford et al. 2019, Language models are unsupervised multitask learners, section 2.3.
 //   Rates and batch size of a model of this size: Brown et al. 2020, arXiv 2005.14165, table 2.1.
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/norms/norm.h"

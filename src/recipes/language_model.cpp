@@ -5,7 +5,7 @@
 #include "data/text_input.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/dense/linear.h"

@@ -3,8 +3,7 @@
 
 #include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"

@@ -5,8 +5,7 @@
 // Source: Yang et al. 2025, arXiv 2505.09388, section 2 and tables 1 and 2, and the configs of the
 //   model cards; apple/axlearn, experiments/text/gpt/qwen.py (qwen3-30B-A3B-bs8m-seq8k).
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/experts/linear_routers.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
 

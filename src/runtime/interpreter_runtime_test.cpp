@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/error_of.h"
 #include "transform/trace.h"
 

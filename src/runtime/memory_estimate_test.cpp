@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
-#include "transform/control_flow/cond.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
 

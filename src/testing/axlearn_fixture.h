@@ -10,7 +10,7 @@
 
 #include "io/safetensors.h"
 #include "nn/invocation.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"

@@ -3,12 +3,9 @@
 
 #include "testing/op_samples.h"
 #include "transform/call.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
-#include "transform/control_flow/while_loop.h"
-#include "transform/custom_vjp.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
-#include "transform/kernel/gated_silu.h"
+#include "transform/kernel/kernels.h"
 #include "transform/remat/remat.h"
 #include "transform/vmap.h"
 

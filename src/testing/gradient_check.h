@@ -5,9 +5,8 @@
 
 #include "ir/eval.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/host_tensors.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
@@ -15,7 +14,7 @@
 namespace axle::testing {
 
 /// Returns <a, b> over the floating-point tensors of both lists, in f64. Of complex numbers it is
-/// the real part of the sum of products, without conjugation (ops/elementwise/exponential.h).
+/// the real part of the sum of products, without conjugation (ops/elementwise/elementwise.h).
 inline double inner_product(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) {

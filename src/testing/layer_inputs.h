@@ -116,8 +116,8 @@ template <>
 struct LawInputs<LogitBias> {
   static constexpr DType kResult = DType::kF32;
   static Tree<HostTensor> make(const LogitBias::Dims&) {
-    return {{"places/query_positions", HostTensor({3, 1}, {0, 1, 2})},
-            {"places/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})}};
+    return {{"positions/query_positions", HostTensor({3, 1}, {0, 1, 2})},
+            {"positions/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})}};
   }
 };
 template <>
@@ -126,8 +126,8 @@ struct LawInputs<AttentionCore> {
     return {{"query", normal_values({2, 3, d.num_heads, d.head_dim}, 1)},
             {"keys/key", normal_values({2, 4, d.num_heads / 2, d.head_dim}, 2)},
             {"keys/value", normal_values({2, 4, d.num_heads / 2, 3}, 3)},
-            {"visibility/places/query_positions", HostTensor({3, 1}, {1, 2, 3})},
-            {"visibility/places/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})},
+            {"visibility/positions/query_positions", HostTensor({3, 1}, {1, 2, 3})},
+            {"visibility/positions/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})},
             {"visibility/bias", normal_values({d.num_heads, 3, 4}, 4)}};
   }
 };

@@ -72,7 +72,7 @@ TEST_F(ExpertsOnPlugin, Sorted) {
 
 using WeeklyExpertsOnPlugin = ExpertsOnPlugin;
 
-TEST_F(WeeklyExpertsOnPlugin, WithCapacity) {
+TEST_F(WeeklyExpertsOnPlugin, ExpertsWithCapacityAgreeOnAnyMesh) {
   expect_same_everywhere(TopKRouter::Config{},
                          CapacityDispatch::Config{.outer_batch = 2, .num_groups = 4});
 }

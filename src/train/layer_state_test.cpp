@@ -7,11 +7,9 @@
 #include "layers/norms/batch_norms.h"
 #include "layers/norms/norm.h"
 #include "nn/remat_policies.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 #include "train/config/run_modules.h"
@@ -140,7 +138,7 @@ class LayerState : public ::testing::Test {
   std::vector<double> losses_;
 };
 
-TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
+TEST_F(LayerState, StateIsPartOfTheTrainingStateAndChangesOnceAStep) {
   StepRun run = run_of(layer_state_model_of(SeenRms::Config{}, /*loop=*/false));
   const Tree<HostTensor> start = run.initial_state(3);
   const Tree<HostTensor> end = after_three_steps(run, start);
@@ -154,7 +152,7 @@ TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
   }
 }
 
-TEST_F(LayerState, IsTheSameInLoopsAndUnderRemat) {
+TEST_F(LayerState, StateIsTheSameInLoopsAndUnderRemat) {
   expect_same_in_loops_and_under_remat(SeenRms::Config{}, {"square", "calls"});
   expect_same_in_loops_and_under_remat(BatchNorm::Config{.decay = 0.75},
                                        {"moving_mean", "moving_variance"});
@@ -174,7 +172,7 @@ TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
 
 // The loss does not see the bad state, but a later evaluation would. A run saves nothing of such a
 // step (trainer_finite_test.cpp).
-TEST_F(LayerState, ThatIsNotFiniteIsNamedByTheStep) {
+TEST_F(LayerState, StateThatIsNotFiniteIsNamedByTheStep) {
   StepRun run = run_of(layer_state_model_of(SeenRms::Config{}, /*loop=*/false));
   Tree<HostTensor> state = run.initial_state(3);
   HostTensor& square = state.at(fmt::format(fmt::runtime(kStacked), 1, "square"));
@@ -245,7 +243,7 @@ Tree<HostTensor> with_initial_layer_state(Tree<HostTensor> state) {
   return state;
 }
 
-TEST_F(LayerStateRun, IsSavedGoneOnFromAndReadByEvaluations) {
+TEST_F(LayerStateRun, StateIsSavedResumedAndReadByEvaluations) {
   for (const bool loop : {false, true}) {
     const std::string whole = loop ? "whole loop" : "whole", parts = loop ? "parts loop" : "parts";
     EXPECT_EQ(train(config(12, loop), whole).code, ExitCode::kOk);
@@ -266,7 +264,7 @@ TEST_F(LayerStateRun, IsSavedGoneOnFromAndReadByEvaluations) {
   }
 }
 
-TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
+TEST_F(LayerStateRun, StateIsTakenFromAnotherRun) {
   for (const bool loop : {false, true}) {
     const std::string first = loop ? "first loop" : "first",
                       second = loop ? "second loop" : "second";
@@ -295,7 +293,7 @@ TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
   }
 }
 
-TEST_F(LayerStateRun, StartsAnewWhereAnotherRunHasNoneAndSaysSo) {
+TEST_F(LayerStateRun, StateThatAnotherRunLacksStartsFreshAndIsReported) {
   // The saved run holds only weights, like an import.
   Trainer::Config config = this->config(1, /*loop=*/false);
   train(config, "first");

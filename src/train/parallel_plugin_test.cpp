@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/set.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/models/causal_lm.h"
 #include "modifiers/mesh_modifiers.h"
 #include "nn/remat_policies.h"
@@ -137,13 +137,13 @@ class Parallel : public PluginTest {
   }
 };
 
-TEST_F(Parallel, OneAxis) {
+TEST_F(Parallel, OneAxisAgreesWithOneDevice) {
   expect_equal_to_one_device({{"data=8"}, {"fsdp=8"}, {"model=8"}, {"seq=8"}}, false);
 }
 
 using WeeklyParallel = Parallel;
 
-TEST_F(WeeklyParallel, OneAxisInOtherForms) {
+TEST_F(WeeklyParallel, OtherFormsOfOneAxisAgreeWithOneDevice) {
   expect_equal_to_one_device({{"model=8", true}, {"model=8", true, true}, {"expert=8"}}, false);
 }
 

@@ -102,7 +102,7 @@ class PipelineOnPlugin : public PluginTest {
   }
 };
 
-TEST_F(PipelineOnPlugin, GivesWhatRepeatGivesOnAnyMesh) {
+TEST_F(PipelineOnPlugin, ResultsAreThoseOfRepeatOnAnyMesh) {
   const History expected =
       history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
   for (const char* mesh : {"", "pipeline=2,data=2,model=2", "pipeline=4,fsdp=2"})

@@ -145,7 +145,7 @@ TEST_F(PromptsTraining, DocumentsOfARowDoNotSeeEachOther) {
   }
 }
 
-TEST_F(PromptsTraining, BothWorkInPipelinesAndMicrobatches) {
+TEST_F(PromptsTraining, PromptsAndLossesWorkInPipelinesAndMicrobatches) {
   for (Trainer::Config config : {prefix_lm(), with_streams()}) {
     auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
     const Child<Block> layer = decoder.layers.get_if<Repeat>()->layer;

@@ -51,7 +51,7 @@ class QuantizedTraining : public ::testing::Test {
   const std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
 };
 
-TEST_F(QuantizedTraining, IsCloseToPlainTraining) {
+TEST_F(QuantizedTraining, LossesAreCloseToThoseOfPlainTraining) {
   constexpr int kSteps = 12;
   const std::vector<double> plain =
       losses_of(quantized_training_model_of(PlainProduct::Config{}, true), kSteps);

@@ -28,7 +28,7 @@ std::string refusal(std::vector<NamedProgram> programs, int64_t bytes) {
   return error.message;
 }
 
-TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
+TEST(DeviceMemory, MemoryIsReportedOrRefusedBeforeAnythingIsAllocated) {
   const Measured step(MemoryStats{.argument_bytes = 2 * kGiB, .temporary_bytes = kGiB / 2});
   EXPECT_EQ(device_memory_text({"the step", &step}, with(4 * kGiB)),
             "the step needs 2.5 GiB of the 4.0 GiB that programs may use on a device");
@@ -41,7 +41,7 @@ TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
 
 // The learner's state stays on the device while an evaluation runs, although the evaluation does
 // not read it.
-TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
+TEST(DeviceMemory, AnEvaluationFitsBesideTheState) {
   const Measured step(MemoryStats{.argument_bytes = 3 * kGiB, .temporary_bytes = kGiB / 2});
   const Measured evaluation(MemoryStats{.argument_bytes = kGiB, .temporary_bytes = 2 * kGiB});
   const std::vector<NamedProgram> programs = {{"the step", &step},
@@ -53,7 +53,7 @@ TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
                        ::testing::HasSubstr("needs 5.0 GiB")));
 }
 
-TEST(DeviceMemory, WhatThePluginDoesNotTellIsNotSaid) {
+TEST(DeviceMemory, FiguresThatThePluginLacksAreLeftOut) {
   const Measured unknown(std::nullopt), known(MemoryStats{.argument_bytes = kGiB});
   EXPECT_EQ(device_memory_text({"the step", &unknown}, with(kGiB)), "");
   EXPECT_EQ(device_memory_text({"the step", &known}, with(std::nullopt)), "");

@@ -7,7 +7,7 @@
 
 #include "base/tree.h"
 #include "io/safetensors.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/models/causal_lm.h"
 #include "learn/transforms/gradient_transforms.h"

@@ -123,7 +123,7 @@ TEST_F(TrainerData, DocumentsThatAreLeftOutAreToldAndLogged) {
   EXPECT_FALSE(metrics_of(run("clean")).at(0).contains("skipped_documents"));
 }
 
-TEST_F(TrainerData, SoAreThoseOfAnEvaler) {
+TEST_F(TrainerData, OtherTextOfAnEvalerIsRefused) {
   make_directories(dir_ / "val");
   replace_file(dir_ / "val/a.txt", std::string(500, 'a'));
   replace_file(dir_ / "val/b.txt", "not UTF-8: \xff\n");

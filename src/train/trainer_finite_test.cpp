@@ -4,8 +4,7 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/state_files.h"
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "train/record/summary_writer.h"
 #include "train/trainer_run_test.h"
 

@@ -57,7 +57,7 @@ TEST_F(TrainerMemory, AStateThatDoesNotFitIsToldBeforeAnythingIsDone) {
   EXPECT_THAT(ended.out, Not(HasSubstr("compiled")));
 }
 
-TEST_F(TrainerMemory, NothingIsReadForAStateThatDoesNotFit) {
+TEST_F(TrainerMemory, AStateThatDoesNotFitReadsNothing) {
   Trainer::Config config = config_of(2);
   config.input = TextInput::Config{
       .source = TextSource::Config{.path = dir_ / "none"}, .seq_len = 16, .batch_size = 8};
@@ -131,7 +131,7 @@ TEST_F(TrainerMemory, AChangeThatFitsIsProposed) {
   }
 }
 
-TEST_F(TrainerMemory, OfManyRowsThoseThatFitAreFound) {
+TEST_F(TrainerMemory, TheNumberOfRowsThatFitIsFound) {
   const Trainer::Config config = config_of(2);
   const RunModules training(config);
   const ProgramSpec spec = training.program_spec({}, training.make_input()->element_spec());
@@ -147,7 +147,7 @@ TEST_F(TrainerMemory, OfManyRowsThoseThatFitAreFound) {
   EXPECT_EQ(rows_in(1000), 0);
 }
 
-TEST_F(TrainerMemory, SoIsAnEvaluationThatTakesMoreThanTheStep) {
+TEST_F(TrainerMemory, AnEvaluationThatTakesMoreThanTheStepIsRefused) {
   constexpr int64_t kOfTheStep = int64_t{2} << 20;
   Trainer::Config config = config_of(2);
   config.evalers["held_out"].input =
@@ -177,7 +177,7 @@ TEST_F(TrainerMemory, AnEvaluationInPartsHasFewerRowsThanAPart) {
 }
 
 // Parts of a step are those of its evaluations, too.
-TEST_F(TrainerMemory, WhatDividesTheStepMayDivideAnEvaluation) {
+TEST_F(TrainerMemory, AnEvaluationMayBeDividedAsTheStepIs) {
   Trainer::Config config = config_of(2);
   set(config, "input.batch_size", "1024");
   set(config, "evalers.held_out.input.batch_size", "1024");
@@ -202,7 +202,7 @@ TEST_F(TrainerMemory, EveryProgramThatIsTooLargeIsChanged) {
   EXPECT_EQ(ended.code, ExitCode::kOk) << error << ended.error;
 }
 
-TEST_F(TrainerMemory, WhatFitsRuns) {
+TEST_F(TrainerMemory, AStepThatFitsRuns) {
   const Ended ended = train_with(int64_t{1} << 39, "run");
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
 }

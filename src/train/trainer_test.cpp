@@ -192,7 +192,7 @@ TEST_F(TrainerTest, AnotherConfigIsRefusedWithTheDifference) {
   EXPECT_EQ(train(other).code, ExitCode::kOk);
 }
 
-TEST_F(TrainerTest, StartingAnewNeedsAnEmptyFolder) {
+TEST_F(TrainerTest, ANewRunNeedsAnEmptyFolder) {
   train(config_of(4));
   const Ended refused = train(config_of(8), "run", /*resume=*/false);
   EXPECT_EQ(refused.code, ExitCode::kUser);

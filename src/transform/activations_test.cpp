@@ -1,11 +1,9 @@
 // Values and slopes of activation functions, against jax.nn.
-#include "ops/elementwise/activations.h"
-
 #include <gmock/gmock.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"

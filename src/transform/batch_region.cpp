@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ir/value_map.h"
 #include "ops/create.h"
-#include "ops/movement/shape.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 #include "transform/bodies.h"
 
@@ -55,8 +55,7 @@ std::vector<Batched> batch_region(const Region& region, std::span<const Batched>
     }
     AXLE_CHECK(results.size() == op->outputs.size(),
                "one batched result for each result of " + std::string(op->rules->name()));
-    for (uint32_t i = 0; i < results.size(); ++i)
-      values[Tensor(const_cast<OpNode*>(op), i)] = std::move(results[i]);
+    for (uint32_t i = 0; i < results.size(); ++i) values[Tensor(op, i)] = std::move(results[i]);
   }
   std::vector<Batched> out;
   for (const Tensor& t : region.results()) out.push_back(values.at(t));
@@ -71,7 +70,7 @@ std::vector<bool> batched_results(const Region& region, const std::vector<bool>&
   const auto is_batched = [&](const Tensor& t) { return values.contains(t); };
   for (const OpNode* op : region.ops()) {
     if (!std::ranges::any_of(op->inputs, is_batched)) continue;
-    for (const Tensor& t : const_cast<OpNode*>(op)->results()) values.insert(t);
+    for (const Tensor& t : op->results()) values.insert(t);
   }
   std::vector<bool> out;
   for (const Tensor& t : region.results()) out.push_back(is_batched(t));
@@ -106,7 +105,7 @@ std::vector<Batched> batch_flow(BatchX x) {
   const BodyFlow flow = flow_of(op);
   // What is carried must be batched in all runs, and what one of several branches returns in all.
   std::vector<bool> force(op.outputs.size(), false);
-  const std::vector<bool> operands = marks_through_runs(
+  const std::vector<bool> operands = marks_through_trips(
       flow, batched_marks(x.values()), [&](size_t r, const std::vector<bool>& parameters) {
         const std::vector<bool> own = batched_results(op.region(r), parameters);
         for (size_t i = 0; i < own.size() && flow.regions.size() > 1; ++i) {
@@ -129,7 +128,7 @@ std::vector<Batched> batch_flow(BatchX x) {
   Regions regions;
   std::vector<bool> results;
   for (size_t r = 0; r < flow.regions.size(); ++r) {
-    const auto& [parameters, own, runs] = flow.regions[r];
+    const auto& [parameters, own, trips] = flow.regions[r];
     BatchedRegion body = batched_region(op.region(r), at_ports(operands, parameters), x.axis(),
                                         at_ports(force, own));
     regions.push_back(std::move(body.region));

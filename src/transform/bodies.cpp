@@ -19,7 +19,7 @@ std::vector<std::string_view> missing_region_rules(const OpRow& row, const OpNod
   if (!row.body.flow) {
     out.emplace_back("body.flow");
   } else if (!row.body.emit) {
-    const auto is_open = [](const RegionFlow& region) { return region.runs.is_open; };
+    const auto is_open = [](const RegionFlow& region) { return region.trips.is_open; };
     if (std::ranges::any_of(row.body.flow(op).regions, is_open)) out.emplace_back("body.emit");
   }
   return out;
@@ -35,59 +35,59 @@ BodyFlow flow_of(const OpNode& op) {
   return row.body.flow(op);
 }
 
-std::vector<RegionRuns> runs_of_regions(const OpNode& op) {
-  std::vector<RegionRuns> out;
-  for (RegionFlow& region : flow_of(op).regions) out.push_back(std::move(region.runs));
+std::vector<RegionTrips> trips_of_regions(const OpNode& op) {
+  std::vector<RegionTrips> out;
+  for (RegionFlow& region : flow_of(op).regions) out.push_back(std::move(region.trips));
   return out;
 }
 
-std::vector<double> counted_runs(const OpNode& op) {
+std::vector<double> counted_trips(const OpNode& op) {
   std::vector<double> out;
   std::optional<size_t> longest;  // of the regions that run perhaps
   double most = 0;
-  for (const RegionRuns& runs : runs_of_regions(op)) {
-    const bool is_once = runs.repeats == Repeats::kOnce;
-    if (is_once && !runs.count) {
+  for (const RegionTrips& trips : trips_of_regions(op)) {
+    const bool is_once = trips.repeats == Repeats::kOnce;
+    if (is_once && !trips.count) {
       const double flops = region_flops(op.region(out.size()));
       if (!longest || flops > most) longest = out.size(), most = flops;
     }
-    out.push_back(runs.repeats == Repeats::kDevices
+    out.push_back(trips.repeats == Repeats::kDevices
                       ? 1
-                      : static_cast<double>(runs.count.value_or(is_once ? 0 : 1)));
+                      : static_cast<double>(trips.count.value_or(is_once ? 0 : 1)));
   }
   if (longest) out[*longest] = 1;
   return out;
 }
 
-ParameterSource source_of(const OpNode& op, ParameterSource::Run run, size_t parameter) {
+ParameterSource source_of(const OpNode& op, ParameterSource::Trip trip, size_t parameter) {
   const BodyFlow flow = flow_of(op);
-  const RegionFlow& to = flow.regions[run.region];
+  const RegionFlow& to = flow.regions[trip.region];
   const Port& port = to.parameters[parameter];
-  const int64_t first = to.runs.is_reversed ? *to.runs.count - 1 : 0;
-  if (port.flow != Flow::kCarried || run.index == first) return {op.inputs[port.at]};
+  const int64_t first = to.trips.is_reversed ? *to.trips.count - 1 : 0;
+  if (port.flow != Flow::kCarried || trip.index == first) return {op.inputs[port.at]};
   for (size_t r = 0; r < flow.regions.size(); ++r) {
     const auto& results = flow.regions[r].results;
     const auto found = std::ranges::find(results, port.carried_from, &Port::at);
     if (found == results.end()) continue;
     return {op.region(r).results()[static_cast<size_t>(found - results.begin())],
-            ParameterSource::Run{r, run.index + (to.runs.is_reversed ? 1 : -1)}};
+            ParameterSource::Trip{r, trip.index + (to.trips.is_reversed ? 1 : -1)}};
   }
   throw InternalError(fmt::format("{}: expected a region that returns result {}, got none",
                                   op.rules->name(), port.carried_from));
 }
 
-std::vector<bool> marks_through_runs(const BodyFlow& flow, std::vector<bool> operands,
-                                     const MarkRun& run) {
-  return through_runs(flow, std::move(operands), run,
-                      [](std::vector<bool>& marks, size_t i, bool is_marked) {
-                        const bool changes = is_marked && !marks[i];
-                        if (changes) marks[i] = true;
-                        return changes;
-                      });
+std::vector<bool> marks_through_trips(const BodyFlow& flow, std::vector<bool> operands,
+                                      const MarkTrip& run) {
+  return through_trips(flow, std::move(operands), run,
+                       [](std::vector<bool>& marks, size_t i, bool is_marked) {
+                         const bool changes = is_marked && !marks[i];
+                         if (changes) marks[i] = true;
+                         return changes;
+                       });
 }
 
-std::vector<bool> marks_back_through_runs(const BodyFlow& flow, std::vector<bool> results,
-                                          const MarkRun& run) {
+std::vector<bool> marks_back_through_trips(const BodyFlow& flow, std::vector<bool> results,
+                                           const MarkTrip& run) {
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t r = 0; r < flow.regions.size(); ++r) {
@@ -131,9 +131,9 @@ Values emit_like(const OpNode& op, const BodyFlow& flow, const Regions& regions,
                         returned_results(flow));
 }
 
-Widened widen(const OpNode& op, const Values& operands, const Regions& regions, int64_t max_runs) {
+Widened widen(const OpNode& op, const Values& operands, const Regions& regions, int64_t max_trips) {
   const auto rule = op.rules->row().body.widen;
-  return rule ? rule(op, operands, regions, max_runs) : widen_by_emit(op, operands, regions);
+  return rule ? rule(op, operands, regions, max_trips) : widen_by_emit(op, operands, regions);
 }
 
 Widened widen_by_emit(const OpNode& op, const Values& operands, const Regions& regions) {
@@ -143,7 +143,7 @@ Widened widen_by_emit(const OpNode& op, const Values& operands, const Regions& r
     RegionFlow& own = flow.regions[r];
     const size_t count = regions[r]->results().size() - op.region(r).results().size();
     const auto extra =
-        ports(count, own.runs.repeats == Repeats::kOnce ? Flow::kWhole : Flow::kSliced, first[r]);
+        ports(count, own.trips.repeats == Repeats::kOnce ? Flow::kWhole : Flow::kSliced, first[r]);
     own.results.insert(own.results.end(), extra.begin(), extra.end());
     first.push_back(first[r] + count);
   }
@@ -231,7 +231,7 @@ std::vector<bool> needed_parameters(const Region& region) {
 
 namespace {
 
-// Marks the operands that the used results of an op need, over all runs of its regions.
+// Marks the operands that the used results of an op need, over all trips of its regions.
 std::vector<bool> needed_operands(const OpNode& op, const std::vector<bool>& used) {
   std::vector<bool> out(op.inputs.size(), true);
   if (!op.rules->row().body.emit) return out;
@@ -239,7 +239,7 @@ std::vector<bool> needed_operands(const OpNode& op, const std::vector<bool>& use
   const auto run = [&](size_t r, const std::vector<bool>& results) {
     return needed_parameters(op.region(r), results);
   };
-  const std::vector<bool> results = marks_back_through_runs(flow, used, run);
+  const std::vector<bool> results = marks_back_through_trips(flow, used, run);
   for (const RegionFlow& region : flow.regions) {
     for (const Port& port : region.parameters)
       out[port.at] = port.is_needed || (port.flow == Flow::kCarried && results[port.carried_from]);

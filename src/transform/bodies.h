@@ -20,23 +20,23 @@ namespace axle {
 BodyFlow flow_of(const OpNode& op);
 /// Returns the fields of `row` that this op, which has regions, needs and that are not set.
 std::vector<std::string_view> missing_region_rules(const OpRow& row, const OpNode& op);
-/// Returns the runs of each region of the op.
-std::vector<RegionRuns> runs_of_regions(const OpNode& op);
-/// Returns, for each region, the number of its runs that the op's cost includes: for a loop of
+/// Returns the trips of each region of the op.
+std::vector<RegionTrips> trips_of_regions(const OpNode& op);
+/// Returns, for each region, the number of its trips that the op's cost includes: for a loop of
 /// unknown length 1; of branches, the one with the most operations.
-std::vector<double> counted_runs(const OpNode& op);
+std::vector<double> counted_trips(const OpNode& op);
 
 /// Where a parameter of a region gets its value from.
 struct ParameterSource {
-  struct Run {
+  struct Trip {
     size_t region;
     int64_t index;
   };
   Tensor value;
-  std::optional<Run> run = {};  // the run of which `value` is a result; none: it is an operand
+  std::optional<Trip> trip = {};  // the trip of which `value` is a result; none: it is an operand
 };
-/// Returns the source of a parameter in one run of its region.
-ParameterSource source_of(const OpNode& op, ParameterSource::Run run, size_t parameter);
+/// Returns the source of a parameter in one trip of its region.
+ParameterSource source_of(const OpNode& op, ParameterSource::Trip trip, size_t parameter);
 
 /// Returns the elements that the ports number.
 template <class T>
@@ -45,12 +45,12 @@ std::vector<T> at_ports(const std::vector<T>& all, const std::vector<Port>& port
   for (const Port& port : ports) out.push_back(all[port.at]);
   return out;
 }
-/// Follows something that flows through all runs. `operands` says what is known of each operand.
+/// Follows something that flows through all trips. `operands` says what is known of each operand.
 /// `run` maps what is known of the parameters of region `r` to what is known of its results. `join`
 /// adds to one element and returns true if that changes it. What a run returns as carried is joined
 /// to the operand, until nothing changes.
 template <class T, class Run, class Join>
-std::vector<T> through_runs(const BodyFlow& flow, std::vector<T> operands, Run run, Join join) {
+std::vector<T> through_trips(const BodyFlow& flow, std::vector<T> operands, Run run, Join join) {
   for (bool changed = true; changed;) {
     changed = false;
     std::vector<std::vector<T>> results;
@@ -72,13 +72,13 @@ std::vector<T> through_runs(const BodyFlow& flow, std::vector<T> operands, Run r
   return operands;
 }
 /// The same for marks.
-using MarkRun = std::function<std::vector<bool>(size_t r, const std::vector<bool>& parameters)>;
-std::vector<bool> marks_through_runs(const BodyFlow& flow, std::vector<bool> operands,
-                                     const MarkRun& run);
+using MarkTrip = std::function<std::vector<bool>(size_t r, const std::vector<bool>& parameters)>;
+std::vector<bool> marks_through_trips(const BodyFlow& flow, std::vector<bool> operands,
+                                      const MarkTrip& run);
 /// The way back: adds to the marks of the op's results those that are carried to what marked ones
 /// need. `run` maps marks of the results of region `r` to marks of the parameters that they need.
-std::vector<bool> marks_back_through_runs(const BodyFlow& flow, std::vector<bool> results,
-                                          const MarkRun& run);
+std::vector<bool> marks_back_through_trips(const BodyFlow& flow, std::vector<bool> results,
+                                           const MarkTrip& run);
 
 /// Returns ports of operands or results `first`, `first` + 1, ... What they carry is results 0, 1,
 /// ... of the op.
@@ -106,7 +106,7 @@ Values emit_like(const OpNode& op, const BodyFlow& flow, const Regions& regions,
 /// Emits the op with regions that return extra values (BodyRules::WidenRule), by its emit rule or,
 /// if it has one, its widen rule.
 Widened widen_by_emit(const OpNode& op, const Values& operands, const Regions& regions);
-Widened widen(const OpNode& op, const Values& operands, const Regions& regions, int64_t max_runs);
+Widened widen(const OpNode& op, const Values& operands, const Regions& regions, int64_t max_trips);
 
 /// For infer rules of ops with regions: throws ShapeError unless the op has this number of regions.
 void check_num_regions(const OpNode& op, size_t expected);
@@ -128,7 +128,7 @@ BodyFlow flow_of_body(const OpNode& op);
 Values emit_body(const OpNode& op, const BodyFlow& flow, Regions regions, const Values& operands);
 /// Widens by the ops of the body in place of the op.
 Widened widen_body(const OpNode& op, const Values& operands, const Regions& regions,
-                   int64_t max_runs);
+                   int64_t max_trips);
 inline constexpr BodyRules kRunsBodyOnce{flow_of_body, emit_body, widen_body};
 
 /// Sum the costs (CostRule) of the ops of the region. The body of a loop counts once for each
@@ -148,7 +148,7 @@ std::vector<T> selected(const std::vector<T>& elements, const std::vector<bool>&
   }
   return out;
 }
-/// Undoes selected(): puts `results` in order at the marked places, empty tensors at the others.
+/// Undoes selected(): puts `results` in order at the marked positions, empty tensors at the others.
 Values spread_results(const Values& results, const std::vector<bool>& used);
 /// Marks the parameters of `region` that its ops and results read.
 std::vector<bool> needed_parameters(const Region& region);

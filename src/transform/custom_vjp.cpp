@@ -1,5 +1,3 @@
-#include "transform/custom_vjp.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +7,12 @@
 #include "ir/devices/sharding.h"
 #include "ops/collectives/collectives.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/bodies.h"
+#include "transform/grad.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
 
@@ -198,7 +197,7 @@ BodyFlow flow_of_custom_vjp(const OpNode& op) {
   for (size_t i = op.attrs<CustomVjpAttributes>().num_captures; i < op.inputs.size(); ++i)
     primal.parameters[i].is_needed = true;
   RegionFlow forward = primal;
-  forward.runs = {.count = 0, .is_open = false};
+  forward.trips = {.count = 0, .is_open = false};
   return {{std::move(primal), std::move(forward)}};
 }
 

@@ -1,14 +1,12 @@
-#include "transform/custom_vjp.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/index.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/partition.h"
 #include "transform/remat/remat.h"

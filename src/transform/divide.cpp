@@ -6,7 +6,6 @@
 #include "ir/value_map.h"
 #include "ops/annotate.h"
 #include "transform/bodies.h"
-#include "transform/clone.h"
 #include "transform/partition.h"
 #include "transform/trace.h"
 
@@ -36,7 +35,7 @@ DivisionPlan plan_ops(const Joint& joint, const ResidualPolicy& policy) {
       continue;
     }
     std::vector<bool> used;
-    for (const Tensor& t : const_cast<OpNode&>(op).results()) used.push_back(wanted.contains(t));
+    for (const Tensor& t : op.results()) used.push_back(wanted.contains(t));
     if (std::ranges::count(used, true) == 0 || policy(op) != Residual::kRecompute) continue;
     std::optional<Divided> divided = divide(op, used, policy);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -179,7 +178,7 @@ struct DividedRegions {
 DividedRegions divide_regions(const OpNode& op, const BodyFlow& flow, const std::vector<bool>& used,
                               const ResidualPolicy& policy) {
   DividedRegions out{.halves = std::vector<Halves>(op.regions.size())};
-  out.results = marks_back_through_runs(flow, used, [&](size_t r, const std::vector<bool>& own) {
+  out.results = marks_back_through_trips(flow, used, [&](size_t r, const std::vector<bool>& own) {
     out.halves[r] = divide_region(op.region(r), own, policy);
     std::vector<bool> needed(op.region(r).parameters().size(), false);
     for (const size_t i : out.halves[r].needed) needed[i] = true;
@@ -240,7 +239,7 @@ std::optional<Divided> divide(const OpNode& op, const std::vector<bool>& used,
   for (size_t r = 0; r < op.regions.size(); ++r) {
     const Halves& halves = divided.halves[r];
     const std::vector<size_t>& own = divided.kept_in[r];
-    const auto& [parameters, results, runs] = flow.regions[r];
+    const auto& [parameters, results, trips] = flow.regions[r];
     forward_regions.push_back(trace(
         [&](const Values& p) {
           const Values all = inline_region(*halves.forward, p);

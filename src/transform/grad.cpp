@@ -9,9 +9,9 @@
 #include "ir/value_map.h"
 #include "ops/create.h"
 #include "transform/bodies.h"
-#include "transform/clone.h"
 #include "transform/linearize.h"
 #include "transform/simplify.h"
+#include "transform/trace.h"
 
 namespace axle {
 namespace {
@@ -168,7 +168,7 @@ PushedForward push_forward(const Region& region, const Values& arguments, const 
     }
     copies.set_results(*op, pushed.outputs);
     for (uint32_t i = 0; i < pushed.tangents.size(); ++i) {
-      if (pushed.tangents[i]) moved[Tensor(const_cast<OpNode*>(op), i)] = pushed.tangents[i];
+      if (pushed.tangents[i]) moved[Tensor(op, i)] = pushed.tangents[i];
     }
   }
   return {copies.all(region.results()), tangents_of(region.results())};

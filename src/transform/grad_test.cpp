@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "ops/annotate.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"
@@ -70,7 +70,7 @@ TEST(Jvp, IsTheDerivativeInADirection) {
   EXPECT_EQ(y[2].at(0), 10);
 }
 
-TEST(Jvp, OfATangentThatIsNoneIsThatOfAConstant) {
+TEST(Jvp, ATangentThatIsNoneIsThatOfAConstant) {
   const auto y = eval(
       [](const Values& x) {
         const auto fn = [](const Values& a) { return Values{a[0] * a[1], a[1] * 2}; };
@@ -113,7 +113,7 @@ TEST(Grad, ThroughCallsAndRemat) {
 }
 
 // A compiler that computed x * x again for the comparison could round it otherwise.
-TEST(Grad, OfTheLargestElementComparesOneSetOfValues) {
+TEST(Grad, TheLargestElementComparesOneSetOfValues) {
   for (const auto choose : {reduce_max, reduce_min}) {
     const auto region = trace(
         [&](const Values& x) {

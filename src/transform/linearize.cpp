@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "transform/clone.h"
+#include "ops/elementwise/elementwise.h"
+#include "transform/trace.h"
 
 namespace axle {
 namespace {
@@ -23,7 +23,7 @@ bool is_active(const OpNode& op, const ValueSet& active) {
 
 void add_active_results(const OpNode& op, ValueSet& active) {
   for (uint32_t i = 0; i < op.outputs.size(); ++i) {
-    if (is_differentiable(op.outputs[i].dtype)) active.insert(Tensor(const_cast<OpNode*>(&op), i));
+    if (is_differentiable(op.outputs[i].dtype)) active.insert(Tensor(&op, i));
   }
 }
 
@@ -34,7 +34,7 @@ Values pull_back(const TapeEntry& entry, Values cotangents) {
     if (is_differentiable(op.outputs[i].dtype))
       cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
   }
-  const Values outputs = const_cast<OpNode&>(op).results();
+  const Values outputs = op.results();
   return op.rules->row().vjp(X(op, op.inputs), Y(op, outputs), Ct(op, cotangents));
 }
 
@@ -45,7 +45,7 @@ bool& TransposedOnly::is_on() {
   return is_on;
 }
 
-// Tests for empty tensors are written without "!", which with ops/elementwise/arithmetic.h negates
+// Tests for empty tensors are written without "!", which with ops/elementwise/elementwise.h negates
 // predicates.
 Tensor add_cotangents(const Tensor& a, const Tensor& b) {
   if (a && b) return a + b;
@@ -119,7 +119,7 @@ Linearized linearize(const Region& region, const Values& arguments,
       Values outputs;
       bool any = false;
       for (uint32_t i = 0; i < entry->op->outputs.size(); ++i) {
-        outputs.push_back(find(Tensor(const_cast<OpNode*>(entry->op), i)));
+        outputs.push_back(find(Tensor(entry->op, i)));
         any |= static_cast<bool>(outputs.back());
       }
       if (!any) continue;

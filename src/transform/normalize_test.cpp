@@ -1,8 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/gradient_check.h"
 #include "testing/op_test.h"
 

@@ -90,7 +90,7 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
   }
 }
 
-TEST(OpGradients, OfOpsWithABodyAgreeWithFiniteDifferences) {
+TEST(OpGradients, OpsWithABodyAgreeWithFiniteDifferences) {
   // They have no reverse mode (while_loop_test.cpp).
   std::set<std::string> checked = {"while", "while_pullback"};
   for (const OpSample& sample : all_body_samples()) {
@@ -187,14 +187,14 @@ TEST(OpGradients, AgreeWithFiniteDifferencesAtZeros) {
                                             "polygamma", "pow", "rem", "rsqrt"));
 }
 
-TEST(OpGradients, OfProductsWithZeros) {
+TEST(OpGradients, ProductsWithZerosAgreeWithFiniteDifferences) {
   const HostTensor x({2, 4}, {2.f, 0.f, -1.f, 3.f, 0.f, 1.f, 0.f, 2.f});
   check_gradients([](const Values& v) { return Values{reduce_prod(v[0], {1})}; }, {x});
   check_gradients([](const Values& v) { return Values{cumprod(v[0], 1)}; }, {x});
   check_gradients([](const Values& v) { return Values{cumprod(v[0], 1, true)}; }, {x});
 }
 
-TEST(OpGradients, OfNothing) {
+TEST(OpGradients, SumsOfVanishingTermsHaveZeroGradients) {
   // All terms are exp(-inf): the sum's gradient is zero, not NaN.
   const float inf = std::numeric_limits<float>::infinity();
   const auto gradient = [](const Values& v) {
@@ -236,7 +236,7 @@ TEST(OpGradients, TiesOfScatterShare) {
   EXPECT_EQ(g[1], HostTensor({4}, {2.f, 2.f, 20.f, 0.f}));
 }
 
-TEST(OpGradients, OfScatteredZeros) {
+TEST(OpGradients, ScatteredZerosAgreeWithFiniteDifferences) {
   // Elements with no, one and two updates of zero.
   const HostTensor x({3}, {2.f, 3.f, 5.f}), u({6}, {4.f, 0.f, -1.f, 0.f, 0.f, 7.f});
   const TensorFunction product = [](const Values& v) {

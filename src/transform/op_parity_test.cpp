@@ -4,14 +4,13 @@
 #include <set>
 
 #include "io/safetensors.h"
-#include "ops/movement/dynamic_slice.h"
-#include "ops/products/einsum.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 namespace {

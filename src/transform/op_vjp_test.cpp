@@ -4,10 +4,10 @@
 
 #include "ir/op_rules.h"
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
 

@@ -11,7 +11,6 @@
 #include "ir/tensor.h"
 #include "ir/value_map.h"
 #include "ops/annotate.h"
-#include "transform/clone.h"
 #include "transform/linearize.h"
 #include "transform/trace.h"
 
@@ -86,7 +85,7 @@ Values cut(const Region& region, std::span<const Tensor> cotangents,
   ValueSet backward(cotangents);
   for (const OpNode* op : region.ops()) {
     if (op->phase != Phase::kBackward) continue;
-    for (const Tensor& t : const_cast<OpNode*>(op)->results()) backward.insert(t);
+    for (const Tensor& t : op->results()) backward.insert(t);
   }
   Values wanted, out, parts;
   ValueSet seen;
@@ -166,7 +165,7 @@ ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy) 
   ValueMap<Tensor> out;
   for (const OpNode* op : region.ops()) {
     if (op->phase == Phase::kForward && !tag_of(*op).empty() && policy(*op) != Residual::kRecompute)
-      out.insert(op->inputs[0], Tensor(const_cast<OpNode*>(op), 0));
+      out.insert(op->inputs[0], Tensor(op, 0));
   }
   return out;
 }

@@ -88,7 +88,7 @@ std::string explain_residuals(const std::function<Values(const Values&)>& fn,
 
 /// Returns a joint region that computes the same. Each forward op in whose regions the policy keeps
 /// a value becomes two ops: a forward one that returns the value too, and a backward one that reads
-/// it and computes the rest anew. What depends on such an op is computed anew by backward ops.
+/// it and recomputes the rest. What depends on such an op is recomputed by backward ops.
 /// Adds the values that the forward ops return to `kept`.
 Joint divide_ops(Joint joint, const ResidualPolicy& policy, ValueMap<Residual>& kept);
 
@@ -107,11 +107,11 @@ struct Divided {
   std::function<Values(const Values& inputs)> forward;
   std::vector<Residual> kept;  // for each kept value: kSave or kOffload
   std::vector<bool> inputs;    // the inputs that `again` needs
-  /// Computes results of the op anew. Takes the needed inputs, in order, and the kept values.
+  /// Recomputes results of the op. Takes the needed inputs, in order, and the kept values.
   /// Returns one tensor for each result of the op, empty ones for those that are not used.
   std::function<Values(const Values& inputs, const Values& kept)> again;
 };
-/// Divides an op with regions. `used` marks the results that are computed anew. A loop stacks what
+/// Divides an op with regions. `used` marks the results that are recomputed. A loop stacks what
 /// it keeps. Branches share the results in which they return what they keep. Returns none if the
 /// policy keeps nothing in the regions that these results need.
 std::optional<Divided> divide(const OpNode& op, const std::vector<bool>& used,

@@ -1,10 +1,10 @@
 // Derivatives and batches of products that no law over the registry tests.
+#include "ops/products/products.h"
+
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"
-#include "ops/products/dot.h"
-#include "ops/products/ragged_dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "testing/op_samples.h"
 #include "testing/op_test.h"
 #include "transform/grad.h"
@@ -18,7 +18,7 @@ using testing::elements;
 using testing::samples::uniform;
 
 // Numbers of jax.vjp(jnp.dot, a, b), which multiplies cotangents without conjugation.
-TEST(DotVjp, OfComplexNumbers) {
+TEST(DotVjp, ComplexNumbersHaveTheKnownGradients) {
   using C = std::complex<float>;
   const HostTensor a({2, 2}, {C(1, 2), C(0, -0.5), C(3, 0), C(1, -1)}),
       b({2, 3}, {C(0.5, 1), C(2, 0), C(0, -1), C(0, 1), C(-1, 0.5), C(1.5, 0)}),
@@ -39,7 +39,7 @@ TEST(DotVjp, OfComplexNumbers) {
 }
 
 // Numbers of jax.vjp of lax.dot_general with preferred_element_type f32.
-TEST(DotVjp, OfTwo8BitFloats) {
+TEST(DotVjp, Two8BitFloatsHaveTheKnownGradients) {
   const HostTensor a = HostTensor({2, 2}, {448.f, 2.f, -1.5f, 0.25f}).astype(DType::kF8E4M3FN),
                    b = HostTensor({2, 2}, {0.5f, 3.f, -24.f, 1.75f}).astype(DType::kF8E5M2);
   const auto y = testing::run_all(

@@ -8,13 +8,10 @@
 #include "base/lists.h"
 #include "ir/value_map.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/products/dot.h"
-#include "ops/products/ragged_dot.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -72,8 +69,7 @@ class RaggedMap {
       for (const Tensor& t : op->inputs) operands.push_back(values.at(t));
       const OriginScope origin(*op);
       ValueList results = emit_one(*op, std::move(operands));
-      for (uint32_t i = 0; i < results.size(); ++i)
-        values[Tensor(const_cast<OpNode*>(op), i)] = std::move(results[i]);
+      for (uint32_t i = 0; i < results.size(); ++i) values[Tensor(op, i)] = std::move(results[i]);
     }
     ValueList out;
     for (const Tensor& t : region.results()) out.push_back(values.at(t));

@@ -3,17 +3,14 @@
 
 #include <gmock/gmock.h>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/remat/remat.h"
 #include "transform/vmap.h"
 

@@ -8,12 +8,8 @@
 
 #include "ir/eval.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -104,7 +100,7 @@ TEST(Ranges, ARemainderOfOneQuotientIsExact) {
 }
 
 // i32 wraps around, so that a sum beyond it may be anything.
-TEST(Ranges, OfWhatMayNotFitAreAll) {
+TEST(Ranges, ValuesThatMayNotFitHaveTheWholeRange) {
   const auto region = traced([](auto x, auto y) { return x + y; });
   const ValueRange large{0x1p30, 0x1p30 + 5};
   const ValueRange all{-0x1p31, 0x1p31 - 1};
@@ -112,7 +108,7 @@ TEST(Ranges, OfWhatMayNotFitAreAll) {
   EXPECT_EQ(ranges_of_results(*region, std::array{all, all})[0], all);
 }
 
-TEST(Ranges, OfConstantsAreThoseOfTheirElements) {
+TEST(Ranges, ConstantsHaveTheRangeOfTheirElements) {
   const auto region = trace(
       [](const Values&) {
         return Values{constant(HostTensor({3}, {4, -7, 2})), iota({5}, 0) * 2};

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "ops/create.h"
-#include "ops/movement/scatter.h"
+#include "ops/movement/movement.h"
 #include "testing/gradient_check.h"
 #include "testing/op_test.h"
 

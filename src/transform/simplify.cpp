@@ -8,8 +8,8 @@
 #include "ir/value_map.h"
 #include "ops/create.h"
 #include "transform/bodies.h"
-#include "transform/clone.h"
 #include "transform/partition.h"
+#include "transform/trace.h"
 
 namespace axle {
 namespace {
@@ -26,7 +26,7 @@ class SmallerOp {
 
   // Keeps the results that the used ones need in some run.
   void keep_needed(const Marks& used) {
-    const Marks wanted = marks_back_through_runs(flow, used, [&](size_t r, const Marks& results) {
+    const Marks wanted = marks_back_through_trips(flow, used, [&](size_t r, const Marks& results) {
       return needed_parameters(*regions[r], results);
     });
     for (size_t r = 0; r < regions.size(); ++r) keep(r, at_ports(wanted, flow.regions[r].results));
@@ -36,7 +36,7 @@ class SmallerOp {
   std::vector<std::optional<size_t>> forward_operands() {
     std::vector<std::optional<size_t>> out(op_.outputs.size());
     for (size_t r = 0; r < regions.size(); ++r) {
-      const auto& [parameters, results, runs] = flow.regions[r];
+      const auto& [parameters, results, trips] = flow.regions[r];
       for (size_t i = 0; i < results.size(); ++i) {
         for (size_t p = 0; p < parameters.size(); ++p) {
           if (passes_on(parameters[p], results[i]) &&
@@ -72,10 +72,10 @@ class SmallerOp {
       }
     }
     for (size_t r = 0; r < regions.size(); ++r) {
-      auto& [ports, results, runs] = flow.regions[r];
+      auto& [ports, results, trips] = flow.regions[r];
       std::vector<size_t> kept;
       for (size_t p = 0; p < ports.size(); ++p) {
-        if (needed[r][p] || (runs.repeats == Repeats::kOnce && shared[ports[p].at]))
+        if (needed[r][p] || (trips.repeats == Repeats::kOnce && shared[ports[p].at]))
           kept.push_back(p);
       }
       std::ranges::stable_sort(kept, {}, [&](size_t p) { return ports[p].flow; });
@@ -122,8 +122,7 @@ class SmallerOp {
 
 std::vector<bool> used_results(const OpNode& op, const ValueSet& live) {
   std::vector<bool> used(op.outputs.size());
-  for (uint32_t i = 0; i < op.outputs.size(); ++i)
-    used[i] = live.contains(Tensor(const_cast<OpNode*>(&op), i));
+  for (uint32_t i = 0; i < op.outputs.size(); ++i) used[i] = live.contains(Tensor(&op, i));
   return used;
 }
 
@@ -193,7 +192,7 @@ constexpr int64_t kMaxMergedElements = 64;
 
 bool can_merge(const OpNode& op) {
   if (op.rules->row().traits.is_kept_apart || !op.regions.empty()) return false;
-  return !op.inputs.empty() || splat_of(Tensor(const_cast<OpNode*>(&op), 0)) ||
+  return !op.inputs.empty() || splat_of(Tensor(&op, 0)) ||
          op.outputs[0].num_elements() <= kMaxMergedElements;
 }
 
@@ -274,17 +273,17 @@ std::optional<Pruned> prune(const OpNode& op, const std::vector<bool>& used) {
   const std::vector<std::optional<size_t>> operand_of = rest.forward_operands();
   rest.keep_read();
 
-  bool runs = std::ranges::any_of(rest.regions, [](const auto& r) { return has_effect(*r); });
-  for (size_t i = 0; i < used.size(); ++i) runs = runs || (used[i] && !operand_of[i]);
-  Pruned out{.inputs = runs ? rest.marks_of_operands() : Marks(op.inputs.size(), false)};
+  bool executes = std::ranges::any_of(rest.regions, [](const auto& r) { return has_effect(*r); });
+  for (size_t i = 0; i < used.size(); ++i) executes = executes || (used[i] && !operand_of[i]);
+  Pruned out{.inputs = executes ? rest.marks_of_operands() : Marks(op.inputs.size(), false)};
   for (size_t i = 0; i < used.size(); ++i) {
     if (used[i] && operand_of[i]) out.inputs[*operand_of[i]] = true;
   }
-  out.emit = [&op, used, operand_of, runs, kept = out.inputs, flow = rest.flow,
+  out.emit = [&op, used, operand_of, executes, kept = out.inputs, flow = rest.flow,
               regions = rest.regions](const Values& inputs) {
     const Values operands = spread_results(inputs, kept);
     Values all;
-    if (runs) all = emit_like(op, flow, regions, operands);
+    if (executes) all = emit_like(op, flow, regions, operands);
     all.resize(used.size());
     for (size_t i = 0; i < all.size(); ++i) {
       if (operand_of[i]) all[i] = operands[*operand_of[i]];
@@ -309,7 +308,7 @@ std::shared_ptr<Region> simplify(const Region& region) {
   }
   verify_if_asked(*out);
   // Ops that were folded may leave operands behind that nobody uses. The second pass removes them
-  // and numbers the ops anew.
+  // and renumbers the ops.
   const size_t num_ops = out->ops().size();
   out->remove_dead_ops();
   return out->ops().size() == num_ops ? out : simplify(*out);

@@ -3,14 +3,9 @@
 #pragma once
 
 #include "transform/call.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/maps.h"
-#include "transform/control_flow/scan.h"
-#include "transform/control_flow/while_loop.h"
-#include "transform/custom_vjp.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
-#include "transform/kernel/gated_silu.h"
-#include "transform/kernel/kernel_call.h"
+#include "transform/kernel/kernels.h"
 #include "transform/linalg/linalg.h"
 #include "transform/ragged_map.h"
 #include "transform/random/samplers.h"

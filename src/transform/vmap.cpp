@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/lists.h"
 #include "ops/create.h"
-#include "ops/movement/shape.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 

@@ -14,8 +14,7 @@
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
 #include "transform/call.h"
-#include "transform/control_flow/scan.h"
-#include "transform/custom_vjp.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 
@@ -93,7 +92,7 @@ std::vector<std::vector<bool>> combinations(size_t count) {
   return out;
 }
 
-TEST(Vmap, OfEveryOpIsALoop) {
+TEST(Vmap, EveryOpEqualsALoop) {
   for (const OpSample& sample : op_samples()) {
     if (sample.op == "rng_bit_generator") continue;  // see the next test
     for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
@@ -112,7 +111,7 @@ std::vector<OpSample> vmap_all_body_samples() {
   return out;
 }
 
-TEST(Vmap, OfEveryOpWithABodyIsALoop) {
+TEST(Vmap, EveryOpWithABodyEqualsALoop) {
   for (const OpSample& sample : vmap_all_body_samples()) {
     for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
       for (const size_t size : {0, 1, 3}) {
@@ -123,7 +122,7 @@ TEST(Vmap, OfEveryOpWithABodyIsALoop) {
   }
 }
 
-TEST(Vmap, OfEveryCollectiveIsALoop) {
+TEST(Vmap, EveryCollectiveEqualsALoop) {
   for (const testing::CollectiveSample& sample : testing::collectives()) {
     for (const size_t size : {0, 1, 3}) {
       SCOPED_TRACE(fmt::format("{}, batch of {}", sample.name, size));
@@ -133,7 +132,7 @@ TEST(Vmap, OfEveryCollectiveIsALoop) {
 }
 
 // The platform's generator takes one key, so the first key of a batch draws for all examples.
-TEST(Vmap, OfRandomBitsOfThePlatformUsesTheFirstKey) {
+TEST(Vmap, RandomBitsOfThePlatformUseTheFirstKey) {
   for (const int64_t size : {0, 1, 3}) {
     HostTensor keys(Type{DType::kU32, {size, 4}});
     uint32_t next = 7;
@@ -170,7 +169,7 @@ TensorFunction pulled_back(const TensorFunction& fn) {
   };
 }
 
-TEST(Vmap, OfEveryOpHasGradientsOfALoop) {
+TEST(Vmap, GradientsOfEveryOpEqualThoseOfALoop) {
   for (const OpSample& sample : op_samples()) {
     std::vector<bool> all(sample.inputs.size(), true);
     const auto has_gradient = [](const HostTensor& x) { return is_differentiable(x.dtype()); };
@@ -180,7 +179,7 @@ TEST(Vmap, OfEveryOpHasGradientsOfALoop) {
   }
 }
 
-TEST(WeeklyVmap, OfEveryOpWithABodyHasGradientsOfALoop) {
+TEST(WeeklyVmap, GradientsOfEveryOpWithABodyEqualThoseOfALoop) {
   for (const OpSample& sample : vmap_all_body_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     const TensorFunction once = pulled_back(sample.fn);
@@ -211,7 +210,7 @@ Values layers(const Values& a) {
 const std::vector<HostTensor> kInputs = {uniform({4}), uniform({3, 4, 4}, -1, 1, 2),
                                          uniform({3, 2})};
 
-TEST(Vmap, OfAScanIsALoop) {
+TEST(Vmap, AScanEqualsALoop) {
   for (const auto& batched : combinations(3)) {
     ASSERT_NO_FATAL_FAILURE(check_vmap(layers, kInputs, batched, 2));
     ASSERT_NO_FATAL_FAILURE(check_vmap(layers, kInputs, batched, 0));
@@ -219,7 +218,7 @@ TEST(Vmap, OfAScanIsALoop) {
 }
 
 // A carry that the first iteration does not batch, but the second.
-TEST(Vmap, OfAScanFindsCarriesThatBecomeBatched) {
+TEST(Vmap, AScanFindsCarriesThatBecomeBatched) {
   const TensorFunction rotate = [](const Values& a) {
     return scan(
                [](const Values& c, const Values&) {
@@ -247,7 +246,7 @@ Values gradients_of(const TensorFunction& fn, const Values& x) {
   return value_and_grad([&](const Values& v) { return Values{sum(fn(v)[0])}; }, x).second;
 }
 
-TEST(Vmap, OfRematAndCallsIsALoop) {
+TEST(Vmap, RematAndCallsEqualALoop) {
   const TensorFunction body = [](const Values& v) {
     return Values{layer(layer(v[0], v[1]), v[1])};
   };
@@ -267,7 +266,7 @@ TEST(Vmap, OfRematAndCallsIsALoop) {
 
 // The gradient of a sum over examples is the sum of their gradients, also for an argument that all
 // share.
-TEST(Vmap, IsDifferentiatedLikeALoop) {
+TEST(Vmap, GradientsEqualThoseOfALoop) {
   const std::vector<HostTensor> x = {uniform({3, 4}), uniform({4, 4}, -1, 1, 2)};
   const auto one = [](const Tensor& row, const Tensor& w) { return sum(layer(row, w)); };
   const auto together = [&](const Values& v) {
@@ -298,7 +297,7 @@ Values tripled(const Values& v) {
                     v);
 }
 
-TEST(Vmap, OfACustomGradientIsALoop) {
+TEST(Vmap, ACustomGradientEqualsALoop) {
   const std::vector<HostTensor> x = {uniform({4}), uniform({4}, -1, 1, 2)};
   for (const auto& batched : combinations(2)) {
     ASSERT_NO_FATAL_FAILURE(check_vmap(tripled, x, batched, 2));
@@ -334,7 +333,7 @@ TEST(Vmap, Nests) {
             HostTensor({3, 2}, {1.f, 2.f, 10.f, 20.f, 100.f, 200.f}));
 }
 
-TEST(Vmap, TakesAndGivesAnyAxis) {
+TEST(Vmap, AnyAxisIsMappedAndReturned) {
   const HostTensor x({2, 3}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f});
   const auto y = eval(
       [](const Values& v) {

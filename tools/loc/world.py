@@ -33,7 +33,7 @@ def world_files(num_models, num_attention):
 
 
 def write_files(root, files):
-    """Writes what differs, so that a second build compiles nothing anew."""
+    """Writes what differs, so that a second build compiles nothing again."""
     for path, text in files.items():
         target = pathlib.Path(root, path)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the numbers of testdata/reference/jax anew with the JAX that is installed, and compares.
+"""Makes the numbers of testdata/reference/jax again with the JAX that is installed, and compares.
 
   ./dev bench peers jax
   .axle/peers/jax/bin/python tools/oracle/jax_numbers.py          compares every op and every sampler that is stored

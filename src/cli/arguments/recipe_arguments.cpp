@@ -117,7 +117,7 @@ bool adds_adapters(const ResolveRequest& request) {
 }
 
 // Whether RECIPE is a file or a folder. Names of recipes come first.
-bool is_path(const std::string& recipe) {
+bool names_a_path(const std::string& recipe) {
   return path_exists(recipe) && std::ranges::count(recipe_names(), recipe) == 0;
 }
 
@@ -367,7 +367,7 @@ void RecipeArguments::take_path(ResolveRequest& request) const {
 
 void RecipeArguments::check_names_recipe() const {
   const std::string& path = request_.recipe;
-  if (!is_path(path)) return;
+  if (!names_a_path(path)) return;
   constexpr std::string_view kExpected =
       "RECIPE: expected the name of a recipe (axle config list), got";
   if (is_foreign_model(path)) {
@@ -378,14 +378,14 @@ void RecipeArguments::check_names_recipe() const {
   if (!path_exists(config)) return;
   throw ConfigError(
       fmt::format("{} the folder of a run or an import, {}; --init-from {} begins with its "
-                  "weights, --dir {} goes on with a run, --config {} begins it anew",
+                  "weights, --dir {} goes on with a run, --config {} starts it over",
                   kExpected, path, path, path, config.string()));
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_other_model) const {
   ResolveRequest out = request_;
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
-  if (is_path(out.recipe)) {
+  if (names_a_path(out.recipe)) {
     take_path(out);
     reads_other_model |= out.start.has_value();
   }

@@ -51,7 +51,7 @@ void RunFolderArguments::check_has_checkpoint() const {
   if (dir.empty() || !resume || resumes(dir) || !path_exists(config_file_of(dir))) return;
   throw ConfigError(fmt::format(
       "--dir {}: expected a run with a checkpoint to go on from, got one that has none yet; give "
-      "the whole command again, which begins it anew",
+      "the whole command again, which starts it over",
       dir));
 }
 

@@ -49,7 +49,7 @@ const Verb<TokenFileOptions> data_inspect({
 
 const Verb<TokenFileOptions> data_verify({
     .name = "data verify",
-    .help = "Read all of a token file: places, ids within the vocabulary, hashes",
+    .help = "Read all of a token file: positions, ids within the vocabulary, hashes",
     .add =
         [](CLI::App& app, TokenFileOptions& options, Output& out) {
           add_prefix(app, options);

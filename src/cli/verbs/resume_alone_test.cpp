@@ -210,7 +210,7 @@ TEST_F(ResumeAlone, ModelsAndRunsAreRefusedAsRecipes) {
   EXPECT_THAT(error(run),
               HasSubstr(expected + "the folder of a run or an import, " + run + "; --init-from " +
                         run + " begins with its weights, --dir " + run +
-                        " goes on with a run, --config " + run + "/config.yaml begins it anew"));
+                        " goes on with a run, --config " + run + "/config.yaml starts it over"));
   EXPECT_EQ(run_axle({"params", run}).code, 0);
 }
 

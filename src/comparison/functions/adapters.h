@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/products/convolution.h"
+#include "ops/products/products.h"
 #include "transform/trace.h"
 
 namespace axle::by_data {

@@ -46,8 +46,8 @@ class Formula {
   /// Throws ConfigError for a document of another form and for a function that does not exist.
   explicit Formula(const nlohmann::ordered_json& document);
 
-  /// Returns what the operand `name` takes, or the one at `position` if `name` is empty: one tensor or a
-  /// list of them. None if overloads disagree. Also none for parameters of a formula with
+  /// Returns what the operand `name` takes, or the one at `position` if `name` is empty: one tensor
+  /// or a list of them. None if overloads disagree. Also none for parameters of a formula with
   /// steps: these take a tensor or a list.
   std::optional<Parameter::Kind> operand_kind(const std::string& name, size_t position) const;
   /// Returns the name of one of `count` operands without names, for messages: "x", or "parts.1" for

@@ -108,7 +108,8 @@ std::optional<size_t> size_at(const Tokenizer& tokenizer, int32_t id, std::strin
 // The offsets of the ids in the text; none if their pieces do not add up to it. Spaces may be left
 // out: special tokens that strip take those beside them, as Phi-3's do.
 std::optional<std::vector<size_t>> positions_of(const Tokenizer& tokenizer,
-                                             std::span<const int32_t> ids, std::string_view text) {
+                                                std::span<const int32_t> ids,
+                                                std::string_view text) {
   std::vector<size_t> positions;
   size_t at = 0, first_empty = 0;  // ids without bytes, for a space that is not in the text
   for (const int32_t id : ids) {
@@ -121,7 +122,8 @@ std::optional<std::vector<size_t>> positions_of(const Tokenizer& tokenizer,
     at += *size;
     if (*size == 0) continue;
     // They stand before what comes next, behind the spaces that were left out.
-    std::fill(positions.begin() + static_cast<ptrdiff_t>(first_empty), positions.end(), positions.back());
+    std::fill(positions.begin() + static_cast<ptrdiff_t>(first_empty), positions.end(),
+              positions.back());
     first_empty = positions.size();
   }
   if (!std::ranges::all_of(text.substr(at), is_space)) return std::nullopt;

@@ -244,7 +244,7 @@ TEST_F(BuildTokenFile, BeginAndEndTokensIdentifyABuild) {
   }
   EXPECT_EQ(error_of<DataError>([&] { check(other_end); }),
             "out.json: expected a tokenizer whose documents begin and end as those of out (bos 0, "
-            "eos 1), got one with bos 0, eos 2; set input.tokenizer, or build the tokens anew");
+            "eos 1), got one with bos 0, eos 2; set input.tokenizer, or build the tokens again");
   EXPECT_THAT(error_of<DataError>([&] { check(other_begin); }),
               HasSubstr("got one with bos 2, eos 1;"));
   EXPECT_TRUE(build_token_file(with("out", other_padding)).was_there);
@@ -260,7 +260,7 @@ TEST_F(BuildTokenFile, AChangedFileIsNotContinued) {
   replace_file(dir_ / "in/a.jsonl", bytes);
   EXPECT_THAT(error_of<DataError>([&] { build_token_file(build()); }),
               AllOf(HasSubstr("a.jsonl: expected the file that the build began with ("),
-                    HasSubstr("to begin anew")));
+                    HasSubstr("to start over")));
 }
 
 // For any size and modification time.
@@ -277,7 +277,7 @@ TEST_F(BuildTokenFile, EditedSourcesAreNotTheSameBuild) {
     EXPECT_THAT(error_of<DataError>([&] { build_token_file(build(out)); }),
                 AllOf(HasSubstr("a.jsonl: expected the bytes that the tokens were made of, got "
                                 "others; remove "),
-                      HasSubstr(out + "{.bin,.idx,.json} to begin anew")));
+                      HasSubstr(out + "{.bin,.idx,.json} to start over")));
   };
   for (const int64_t secs : {int64_t{1000}, int64_t{4'000'000'000}}) {
     replace_file(path, edited);
@@ -306,7 +306,7 @@ TEST_F(BuildTokenFile, AnEditedSourceIsNotContinued) {
   replace_file(dir_ / "in/a.jsonl", bytes);
   EXPECT_THAT(error_of<DataError>([&] { build_token_file(build()); }),
               AllOf(HasSubstr("a.jsonl: expected the bytes that the tokens were made of"),
-                    HasSubstr("out.part to begin anew")));
+                    HasSubstr("out.part to start over")));
 }
 
 TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {

@@ -232,7 +232,7 @@ class TokenBuilder {
       if (!is_changed(made[i], files_[i])) continue;
       throw DataError(
           fmt::format("{}: expected the bytes that the tokens were made of, got others; remove {} "
-                      "to begin anew, or choose another --out",
+                      "to start over, or choose another --out",
                       files_[i], out));
     }
   }
@@ -273,7 +273,7 @@ class TokenBuilder {
     if (const std::string now = state_of_file(file); now != progress_.next_file) {
       throw DataError(
           fmt::format("{}: expected the file that the build began with ({}), got {}; remove {} to "
-                      "begin anew",
+                      "start over",
                       file, progress_.next_file, now, folder_));
     }
   }

@@ -214,7 +214,7 @@ void check_encodes_alike(const TokenCard& card, const Tokenizer& tokenizer,
   if (card.tokenizer.fingerprint == tokenizer.fingerprint()) return;
   throw DataError(fmt::format(
       "{}: expected the tokenizer of {} ({}{}, vocabulary of {}), got one that encodes otherwise "
-      "(vocabulary of {}); set {}, or build the tokens anew",
+      "(vocabulary of {}); set {}, or build the tokens again",
       token_card_path(prefix), prefix, card.tokenizer.class_name,
       card.tokenizer.path.empty() ? "" : " of " + card.tokenizer.path, card.tokenizer.vocab_size,
       tokenizer.vocab_size(), field));
@@ -227,7 +227,7 @@ void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const st
   if (card.boundaries() == own) return;
   throw DataError(fmt::format(
       "{}: expected a tokenizer whose documents begin and end as those of {} ({}), got one with "
-      "{}; set {}, or build the tokens anew",
+      "{}; set {}, or build the tokens again",
       token_card_path(prefix), prefix, to_text(card.boundaries()), to_text(own), field));
 }
 

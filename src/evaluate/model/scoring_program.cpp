@@ -11,14 +11,9 @@
 #include "lower/stablehlo.h"
 #include "nn/functional.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

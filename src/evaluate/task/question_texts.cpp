@@ -12,8 +12,8 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "config/codec.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/lexer.h"
-#include "data/chat/jinja/printing.h"
 #include "data/data_file.h"
 
 namespace axle {

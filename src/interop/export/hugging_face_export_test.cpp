@@ -15,7 +15,7 @@
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/beside_frozen.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "io/file.h"
-#include "nn/draw_parameter.h"
+#include "nn/param.h"
 
 namespace axle {
 namespace {

@@ -4,7 +4,7 @@
 #include "interop/families/llama_like.h"
 #include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/dense/linear.h"

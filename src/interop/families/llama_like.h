@@ -5,7 +5,7 @@
 
 #include "interop/families/family.h"
 #include "interop/families/written_fields.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/mixer.h"

@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/dense/linear.h"

@@ -15,7 +15,7 @@
 #include "interop/forms/plain_model.h"
 #include "ir/host_tensor.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
@@ -39,11 +39,11 @@ struct Piece {
   int64_t index = 0, count = 1;
   int64_t before = 1, whole = 1, first = 0, size = 1, after = 1;
   /// The elements of each head that are rotated, by neighbours; 0: they keep their order.
-  int64_t turned = 0, head_dim = 1;
+  int64_t rotated = 0, head_dim = 1;
 
   int64_t num_elements() const { return before * size * after; }
   /// True for a parameter, or one of those that are stacked, as it is.
-  bool is_plain() const { return size == whole && turned == 0; }
+  bool is_plain() const { return size == whole && rotated == 0; }
 };
 
 class Form {
@@ -132,7 +132,7 @@ class Form {
     });
     for_each_config<RoPE>(layer, [&](auto&, const RoPE::Config& rope) {
       if (rope.pairs == PairLayout::kNeighbours)
-        piece.turned = std::llround(rope.fraction * static_cast<double>(piece.head_dim));
+        piece.rotated = std::llround(rope.fraction * static_cast<double>(piece.head_dim));
     });
   }
 
@@ -140,16 +140,16 @@ class Form {
   std::vector<UnstackedLayer> from_, to_;
 };
 
-// Copies heads whose first `turned` elements are reordered into two halves.
+// Copies heads whose first `rotated` elements are reordered into two halves.
 template <class T>
 void copy_heads(const T* from, int64_t count, const Piece& piece, T* to) {
-  const int64_t pairs = piece.turned / 2;
+  const int64_t pairs = piece.rotated / 2;
   for (int64_t head = 0; head < count; head += piece.head_dim) {
     for (int64_t i = 0; i < pairs; ++i) {
       to[head + i] = from[head + 2 * i];
       to[head + pairs + i] = from[head + 2 * i + 1];
     }
-    std::copy(from + head + piece.turned, from + head + piece.head_dim, to + head + piece.turned);
+    std::copy(from + head + piece.rotated, from + head + piece.head_dim, to + head + piece.rotated);
   }
 }
 
@@ -161,7 +161,7 @@ void copy_piece(const HostTensor& source, const Piece& piece, HostTensor& target
   parallel_for(piece.before, 1 + (1 << 16) / (run + 1), [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const T* const part = from + (i * piece.whole + piece.first) * piece.after;
-      if (piece.turned > 0)
+      if (piece.rotated > 0)
         copy_heads(part, run, piece, to + i * run);
       else
         std::copy(part, part + run, to + i * run);

@@ -17,8 +17,7 @@
 #include "layers/attention/cores/scored_core.h"
 #include "layers/attention/key_values.h"
 #include "layers/attention/latent_attention.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/experts/dispatch.h"
@@ -35,7 +34,7 @@
 namespace axle {
 namespace {
 
-class Places {
+class LayerCollector {
  public:
   void add(const Child<Block>& block, const UnstackedLayer& at) {
     if (const auto* const repeat = block.get_if<Repeat>()) {
@@ -61,13 +60,13 @@ class Places {
     at.path += "/" + name;
     return at;
   }
-  static UnstackedLayer turn(UnstackedLayer at, int64_t i, int64_t n) {
+  static UnstackedLayer iteration(UnstackedLayer at, int64_t i, int64_t n) {
     at.index = at.index * n + i;
     at.count *= n;
     return at;
   }
   void add_loop(const Child<Block>& layer, int64_t n, const UnstackedLayer& at) {
-    for (int64_t i = 0; i < n; ++i) add(layer, turn(below(at, "layer"), i, n));
+    for (int64_t i = 0; i < n; ++i) add(layer, iteration(below(at, "layer"), i, n));
   }
   void add_pattern(const Pattern::Config& pattern, const UnstackedLayer& at) {
     const auto size = std::ssize(pattern.pattern);
@@ -75,7 +74,8 @@ class Places {
     for (int64_t i = 0; i < pattern.num_layers; ++i) {
       const int64_t group = i / size;
       const std::string name = fmt::format("layer{}", i % size);
-      const UnstackedLayer groups = turn(below(below(at, "groups/layer"), name), group, num_groups);
+      const UnstackedLayer groups =
+          iteration(below(below(at, "groups/layer"), name), group, num_groups);
       add(pattern.pattern[i % size], group < num_groups ? groups : below(at, "rest/" + name));
     }
   }
@@ -86,9 +86,9 @@ class Places {
 }  // namespace
 
 std::vector<UnstackedLayer> unstacked_layers(const Child<Block>& stack, const std::string& path) {
-  Places places;
-  places.add(stack, {.path = path, .layer = {}});
-  return places.take();
+  LayerCollector collector;
+  collector.add(stack, {.path = path, .layer = {}});
+  return collector.take();
 }
 
 namespace {
@@ -182,8 +182,8 @@ PlainModel plain_model(const Child<Model>& model) {
         fmt::format("model: expected CausalLM, got {}", model ? model.any().type().name : "none"));
   }
   PlainModel out{.decoder = *decoder, .layers = {}};
-  for (UnstackedLayer& place : unstacked_layers(decoder->layers, "decoder/layers"))
-    out.layers.push_back(std::move(place.layer));
+  for (UnstackedLayer& layer : unstacked_layers(decoder->layers, "decoder/layers"))
+    out.layers.push_back(std::move(layer.layer));
   if (out.layers.empty()) throw ConfigError("model.decoder.layers: expected layers, got none");
   out.decoder.layers = {};
   const int64_t model_dim = decoder->model_dim;
@@ -226,11 +226,11 @@ namespace {
 constexpr std::string_view kModel = "model";
 
 // A product whose weight can be kept as codes, by its path below the model.
-struct Place {
+struct ProductCode {
   bool is_table = false;
   std::optional<CodeScheme> scheme;  // of its weight in the file
 };
-using CodePlaces = std::map<std::string, Place>;
+using ProductCodes = std::map<std::string, ProductCode>;
 
 // The path of a config below its model.
 std::string below_model(const std::string& path) {
@@ -262,7 +262,7 @@ std::unique_ptr<Model> coded_model(Child<Model> config) {
   return config.build({}, Scope{.path = std::string(kModel)});
 }
 
-CodePlaces places_of(const Child<Model>& config, const std::string& from) {
+ProductCodes codes_of(const Child<Model>& config, const std::string& from) {
   const std::unique_ptr<Model> model = coded_model(config);
   Tree<CodeScheme> schemes;
   const std::filesystem::path path = path_of_text(from);
@@ -273,13 +273,14 @@ CodePlaces places_of(const Child<Model>& config, const std::string& from) {
   }
   if (!from.empty() && is_gguf(path))
     schemes = read_gguf(path, {.with_weights = false, .codes_of = model.get()}).schemes;
-  CodePlaces out;
+  ProductCodes out;
   for (const QuantizedProduct* product : quantized_products(*model)) {
-    Place& place = out[below_model(product->config_path())];
-    place.is_table = product->is_table();
+    ProductCode& product_code = out[below_model(product->config_path())];
+    product_code.is_table = product->is_table();
     const auto own = schemes.find(product->weight_path());
     if (own == schemes.end()) continue;
-    place.scheme = place.scheme ? joined(*place.scheme, own->second) : own->second;
+    product_code.scheme =
+        product_code.scheme ? joined(*product_code.scheme, own->second) : own->second;
   }
   return out;
 }
@@ -291,21 +292,21 @@ std::vector<Rewrite> KeepAsCodes::apply(ConfigRef root) const {
   RewriteReport& report = out.report;
   const Child<Model>* const model = find_model(root);
   if (!model || !*model) throw NoMatch("KeepAsCodes: expected a model, got a tree without one");
-  const CodePlaces places = places_of(*model, cfg_.from);
+  const ProductCodes codes = codes_of(*model, cfg_.from);
   const ModelTrial trial(model);
   const std::vector<ProductSlot> products = product_slots(root);
   for (const ProductSlot& product : products) {
     if (holds_a_product(products, product)) continue;
-    const auto place = places.find(below_model(product.path));
-    const bool is_known = place != places.end();
+    const auto code = codes.find(below_model(product.path));
+    const bool is_known = code != codes.end();
     if (is_coded(product)) {
       report.unchanged.push_back(product.path);
-    } else if (is_known && place->second.is_table && !place->second.scheme) {
+    } else if (is_known && code->second.is_table && !code->second.scheme) {
       report.skipped.push_back({product.path, "a table that is not stored as codes"});
     } else {
       const AnyConfig wanted =
-          is_known && place->second.scheme
-              ? AnyConfig::of(QuantizedProduct::config_of(*place->second.scheme))
+          is_known && code->second.scheme
+              ? AnyConfig::of(QuantizedProduct::config_of(*code->second.scheme))
               : cfg_.with.any();
       const std::vector<std::string> refusals =
           trial.refusals(product.slot, [&] { put_config(product.slot, wanted); });

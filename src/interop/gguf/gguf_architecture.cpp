@@ -269,11 +269,11 @@ const std::set<std::string>& rope_tensors() {
 
 Json rope_fields(const GgufKeys& keys, int64_t head_dim) {
   Json out = {{"rope_theta", keys.number("rope.freq_base", 1e4)}};
-  const int64_t turned = keys.size("rope.dimension_count", head_dim);
-  if (turned > head_dim)
+  const int64_t num_rotated = keys.size("rope.dimension_count", head_dim);
+  if (num_rotated > head_dim)
     keys.at("rope.dimension_count").fail(fmt::format("at most {}, the dim of a head", head_dim));
-  if (turned < head_dim)
-    out["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
+  if (num_rotated < head_dim)
+    out["partial_rotary_factor"] = static_cast<double>(num_rotated) / static_cast<double>(head_dim);
   // An old name of the key, which the new one overrides.
   const double factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 0));
   const int64_t original_len =
@@ -299,7 +299,7 @@ Json rope_fields(const GgufKeys& keys, int64_t head_dim) {
   }
   out["original_max_position_embeddings"] = original_len;
   if (name == "longrope")
-    add_divisors(keys, turned / 2, out);
+    add_divisors(keys, num_rotated / 2, out);
   else if (name == "yarn")
     add_yarn(keys, factor, out);
   else
@@ -309,10 +309,10 @@ Json rope_fields(const GgufKeys& keys, int64_t head_dim) {
 
 void write_rope_keys(const RoPE::Config& rope, int64_t head_dim, const RopeAbilities& abilities,
                      GgufKeyWriter& keys) {
-  const int64_t turned = std::llround(double{rope.fraction} * static_cast<double>(head_dim));
-  if (turned != head_dim && !abilities.turns_parts)
+  const int64_t num_rotated = std::llround(double{rope.fraction} * static_cast<double>(head_dim));
+  if (num_rotated != head_dim && !abilities.rotates_parts)
     refuse("a part of a head in " + keys.architecture());
-  keys.size("rope.dimension_count", turned);
+  keys.size("rope.dimension_count", num_rotated);
   keys.number("rope.freq_base", rope.theta);
   const AnyConfig& fn = rope.frequencies.functor();
   if (fn.get_if<PlainFrequencies>()) return;
@@ -322,7 +322,7 @@ void write_rope_keys(const RoPE::Config& rope, int64_t head_dim, const RopeAbili
   } else if (const auto* const yarn = fn.get_if<YaRNFrequencies>()) {
     write_yarn(*yarn, keys);
   } else {
-    write_divisors(rope, {.theta = rope.theta, .dim = turned}, abilities, keys);
+    write_divisors(rope, {.theta = rope.theta, .dim = num_rotated}, abilities, keys);
   }
 }
 

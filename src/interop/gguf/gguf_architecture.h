@@ -143,7 +143,7 @@ nlohmann::ordered_json rope_fields(const GgufKeys& keys, int64_t head_dim);
 struct RopeAbilities {
   /// The tensors of divisors of the frequencies that it reads.
   std::vector<std::string> divisors = {};
-  bool turns_parts = false;
+  bool rotates_parts = false;
 };
 /// Writes the keys and tensors of a rotation of heads of `head_dim` elements. Throws ConfigError
 /// for one that llama.cpp does not do.

@@ -260,10 +260,10 @@ std::vector<GgufName> phi3_names() {
 
 // llama.cpp takes no notice of the window, so a text beyond it differs there. 0 is none.
 void write_phi3(const ForeignConfig& config, GgufKeyWriter& keys) {
-  write_llama_like(
-      config,
-      {.divisors = {"rope_factors_long.weight", "rope_factors_short.weight"}, .turns_parts = true},
-      keys);
+  write_llama_like(config,
+                   {.divisors = {"rope_factors_long.weight", "rope_factors_short.weight"},
+                    .rotates_parts = true},
+                   keys);
   keys.size("attention.sliding_window", config.optional_size("sliding_window").value_or(0));
 }
 

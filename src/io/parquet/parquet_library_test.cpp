@@ -35,7 +35,7 @@ TEST(ParquetLibrary, UnloadableLibraryIsNamed) {
   EnvironmentChange named("AXLE_ARROW", dir.path().string());
   EXPECT_THAT(opened().message, AllOf(StartsWith(dir / kParquetAdapterFile),
                                       HasSubstr(": expected the library that reads Parquet, got "),
-                                      EndsWith("; `./dev parquet` makes it anew")));
+                                      EndsWith("; `./dev parquet` makes it again")));
 }
 
 // A library that was made for another program: any library without the function.

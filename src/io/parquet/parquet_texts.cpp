@@ -29,7 +29,7 @@ bool is_file(const fs::path& path) {
 const AxleParquetAdapter& load(const fs::path& file) {
   const auto fail = [&](const std::string& got) {
     throw DataError(fmt::format(
-        "{}: expected the library that reads Parquet, got {}; `./dev parquet` makes it anew",
+        "{}: expected the library that reads Parquet, got {}; `./dev parquet` makes it again",
         file.string(), got));
   };
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

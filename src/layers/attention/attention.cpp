@@ -7,7 +7,7 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/movement/shape.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 namespace {

@@ -17,7 +17,7 @@
 #include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/mixer.h"
 #include "layers/norms/norm.h"
 

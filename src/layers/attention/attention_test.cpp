@@ -3,12 +3,11 @@
 #include "config/register.h"
 #include "layers/attention/biases/distance_biases.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/norms/norm.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -89,7 +88,7 @@ class SeesNothing final : public AttentionMask {
     AXLE_CONFIG(SeesNothing)
   };
   SeesNothing(const Config&, const Dims&, const Scope&) {}
-  Tensor operator()(const TokenPlaces& at) const override {
+  Tensor operator()(const TokenPositions& at) const override {
     return (at.query_positions < at.key_positions) & (at.query_positions > at.key_positions);
   }
 };

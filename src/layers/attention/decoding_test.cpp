@@ -1,13 +1,12 @@
 // Step parity: decoding tokens step by step with KV caches returns the logits of one forward pass.
 #include "config/register.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "testing/error_of.h"
 #include "testing/test_layer.h"
 
@@ -152,7 +151,7 @@ class SeesPrefix final : public AttentionMask {
     AXLE_CONFIG(SeesPrefix)
   };
   SeesPrefix(const Config&, const Dims&, const Scope&) {}
-  Tensor operator()(const TokenPlaces& at) const override {
+  Tensor operator()(const TokenPositions& at) const override {
     return (at.query_positions >= at.key_positions) | (at.key_positions < 3);
   }
 };

@@ -6,9 +6,8 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 
 namespace axle {
 namespace {

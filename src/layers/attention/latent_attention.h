@@ -17,7 +17,7 @@
 namespace axle {
 
 /// Size of the rotated part of a head. Beyond the bound, the angles are too large a constant.
-using TurnedDim = Ranged<int64_t, Bounds{.min = 1, .max = 1 << 19}>;
+using RotatedDim = Ranged<int64_t, Bounds{.min = 1, .max = 1 << 19}>;
 
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
@@ -45,7 +45,7 @@ class LatentAttention final : public Mixer {
     /// H, the elements of a head without position.
     Positive<int64_t> nope_dim = 128;
     /// P, the elements of a head that are rotated by the position.
-    TurnedDim rope_dim = 64;
+    RotatedDim rope_dim = 64;
     /// V, the size of one head of values.
     Positive<int64_t> value_dim = 128;
     /// Base of the wavelengths of the rotation.

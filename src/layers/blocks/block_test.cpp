@@ -1,16 +1,16 @@
 // Tests of PreNorm, PostNorm, TransformerLayer, Stacked and Repeat.
 #include "base/hash.h"
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/blocks/stacked_parameters_test.h"
 #include "layers/mixer.h"
 #include "nn/remat_policies.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -5,8 +5,8 @@
 #include "layers/blocks/stacked_parameters_test.h"
 #include "layers/norms/batch_norms.h"
 #include "nn/remat_policies.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 namespace {

@@ -89,7 +89,7 @@ TEST(Mistakes, NamesThePathsOfMasks) {
       .mask = AnyOf::Config{.masks = {CausalMask::Config{}, AllOf::Config{},
                                       SlidingWindowMask::Config{.window = -1}}},
       .core = SoftmaxAttention::Config{.per_dim_scale = {}, .logit_cap = -3}};
-  LatentAttention::Config latent{.num_heads = 2, .rope_dim = 3, .mask = AllOf::Config{}};
+  const LatentAttention::Config latent{.num_heads = 2, .mask = AllOf::Config{}};
   const std::string no_mask =
       "expected at least one mask, got none; leave the mask of attention out if every query sees "
       "every key";
@@ -97,10 +97,11 @@ TEST(Mistakes, NamesThePathsOfMasks) {
                 .num_layers = 2,
                 .layers = {PreNorm::Config{.body = masked}, PostNorm::Config{.body = latent}}}),
             "model.blocks.layers[0].body.mask.masks[1].masks: " + no_mask +
-                "\nmodel.blocks.layers[0].body.mask.masks[2].window: must be at least 0, got -1\n"
-                "model.blocks.layers[0].body.core.logit_cap: must be positive, got -3\n"
+                "\nmodel.blocks.layers[0].body.mask.masks[2].window: expected an integer of at "
+                "least 0, got -1\n"
+                "model.blocks.layers[0].body.core.logit_cap: expected a number above 0, got -3.0\n"
                 "model.blocks.layers[1].body.mask.masks: " +
-                no_mask + "\nmodel.blocks.layers[1].body.rope_dim: must be even, got 3");
+                no_mask);
 }
 
 // Heads that do not divide the model dim give heads of no known size. Their parts say nothing.

@@ -2,7 +2,7 @@
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/mixer.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

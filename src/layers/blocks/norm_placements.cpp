@@ -1,9 +1,7 @@
 #include "layers/blocks/norm_placements.h"
 
 #include "config/register.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

@@ -7,10 +7,10 @@
 #include "config/register.h"
 #include "nn/layer_stack.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/movement/dynamic_slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 

@@ -8,12 +8,9 @@
 #include "layers/mesh_axes.h"
 #include "nn/statistic.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/convolution.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 
 namespace axle {
 namespace {

@@ -6,7 +6,7 @@
 #include "config/config_type.h"
 #include "config/fields.h"
 #include "nn/layer.h"
-#include "ops/windows/window.h"
+#include "ops/windows/windows.h"
 
 namespace axle {
 

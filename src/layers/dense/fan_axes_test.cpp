@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/convolution/convolution.h"

@@ -1,10 +1,8 @@
 #include "layers/dense/linear.h"
 
 #include "config/register.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

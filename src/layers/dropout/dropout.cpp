@@ -8,18 +8,11 @@
 #include "config/register.h"
 #include "nn/statistic.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/index.h"
-#include "ops/movement/slice.h"
-#include "ops/movement/sort.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "ops/random/random_floats.h"
 #include "ops/random/random_part.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

@@ -1,7 +1,6 @@
-#include "layers/experts/adaptive_loss_scale.h"
-
 #include "layers/experts/dispatch.h"
 #include "layers/experts/moe.h"
+#include "layers/experts/router.h"
 #include "testing/test_layer.h"
 
 namespace axle {

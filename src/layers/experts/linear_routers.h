@@ -5,8 +5,8 @@
 
 #include "base/text/text.h"
 #include "layers/experts/router.h"
-#include "ops/elementwise/activations.h"
-#include "ops/random/key.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

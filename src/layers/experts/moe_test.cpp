@@ -10,9 +10,8 @@
 #include "layers/experts/linear_routers.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/products/lora_product.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
 

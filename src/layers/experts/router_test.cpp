@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "layers/experts/linear_routers.h"
-#include "ops/elementwise/activations.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/op_test.h"
 #include "testing/test_layer.h"
 

@@ -5,7 +5,7 @@
 #include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
 #include "layers/experts/router.h"
-#include "ops/elementwise/compare.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/host_tensors.h"
 #include "testing/test_layer.h"
 

@@ -2,9 +2,7 @@
 
 #include "config/register.h"
 #include "nn/statistic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

@@ -14,8 +14,7 @@
 #include "layers/mixer.h"
 #include "layers/width.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

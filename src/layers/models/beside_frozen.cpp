@@ -10,13 +10,8 @@
 #include "nn/init_rules.h"
 #include "nn/invocation.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

@@ -5,8 +5,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

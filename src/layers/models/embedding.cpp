@@ -7,12 +7,9 @@
 #include "nn/layer_role.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
-#include "transform/custom_vjp.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "transform/grad.h"
 
 namespace axle {

@@ -4,8 +4,8 @@
 #include "layers/models/causal_lm.h"
 #include "layers/models/chunked_losses_test.h"
 #include "nn/remat_policies.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -6,8 +6,8 @@
 #include "config/register.h"
 #include "layers/models/causal_lm.h"
 #include "nn/layer_role.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/softmax.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

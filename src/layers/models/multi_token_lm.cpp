@@ -6,10 +6,8 @@
 #include "config/register.h"
 #include "layers/models/model.h"
 #include "layers/models/token_losses.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 

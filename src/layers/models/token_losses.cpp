@@ -11,12 +11,9 @@
 #include "nn/method.h"
 #include "nn/tensor_tree.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 namespace {

@@ -8,12 +8,9 @@
 #include "config/register.h"
 #include "layers/norms/norm.h"
 #include "nn/statistic.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

@@ -5,10 +5,8 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "nn/statistic.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

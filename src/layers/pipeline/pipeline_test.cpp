@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
@@ -17,11 +16,10 @@
 #include "layers/pipeline/stage_loop.h"
 #include "nn/remat_policies.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

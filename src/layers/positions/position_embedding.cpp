@@ -6,12 +6,8 @@
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 

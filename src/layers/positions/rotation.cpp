@@ -7,14 +7,10 @@
 #include "nn/invocation.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/reduce.h"
-#include "transform/control_flow/maps.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 
@@ -51,9 +47,9 @@ Tensor largest_so_far(const Tensor& positions, const Tensor& segments) {
 Tensor largest_of_text(const Tensor& positions) {
   const std::optional<Tensor> segments = segments_of(positions);
   if (!segments) return reduce_max(positions, {-1}, true);
-  const auto turned = [](const Tensor& t) { return reverse(t, {-1}); };
+  const auto rotated = [](const Tensor& t) { return reverse(t, {-1}); };
   return maximum(largest_so_far(positions, *segments),
-                 turned(largest_so_far(turned(positions), turned(*segments))));
+                 rotated(largest_so_far(rotated(positions), rotated(*segments))));
 }
 
 }  // namespace
@@ -100,8 +96,8 @@ Tensor Rotation::operator()(const Tensor& x_BTNH) const {
   const bool halves = layout_ == PairLayout::kHalves;
   const Tensor pairs = unflatten(x, -1, halves ? Shape{2, -1} : Shape{-1, 2});
   const Tensor swapped = reverse(pairs, {halves ? -2 : -1});
-  const Tensor turned = reshape(pairs * cosine_ + swapped * signed_sine_, x.shape());
-  return partial ? concatenate({turned, slice_in_dim(x_BTNH, -1, dim_, head_dim)}, -1) : turned;
+  const Tensor rotated = reshape(pairs * cosine_ + swapped * signed_sine_, x.shape());
+  return partial ? concatenate({rotated, slice_in_dim(x_BTNH, -1, dim_, head_dim)}, -1) : rotated;
 }
 
 }  // namespace axle

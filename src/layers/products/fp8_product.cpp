@@ -5,14 +5,11 @@
 #include "config/register.h"
 #include "layers/products/int8_product.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
-#include "transform/custom_vjp.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
+#include "transform/grad.h"
 
 namespace axle {
 

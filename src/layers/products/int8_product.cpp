@@ -4,16 +4,12 @@
 
 #include "config/register.h"
 #include "nn/statistic.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 #include "ops/products/scaled_integers.h"
-#include "ops/reductions/reduce.h"
-#include "transform/custom_vjp.h"
+#include "ops/reductions/reductions.h"
+#include "transform/grad.h"
 
 namespace axle {
 namespace {

@@ -5,10 +5,9 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "ir/host_tensor.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 #include "transform/trace.h"
 
 namespace axle {

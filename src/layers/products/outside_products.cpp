@@ -53,7 +53,7 @@ class Origins {
         }
       } else {
         const BodyFlow flow = flow_of(*op);
-        through_runs(
+        through_trips(
             flow, operands,
             [&](size_t r, const std::vector<Origin>& of_parameters) {
               std::vector<Origin> own = follow(op->region(r), of_parameters);

@@ -2,9 +2,8 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "ops/movement/index.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 
 namespace axle {
 

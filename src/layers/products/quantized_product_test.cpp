@@ -9,7 +9,7 @@
 
 #include "ir/text/text_form.h"
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/dense/linear.h"
 #include "layers/experts/moe.h"
 #include "layers/models/embedding.h"

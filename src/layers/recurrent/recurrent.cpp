@@ -9,15 +9,10 @@
 #include "nn/layer_stack.h"
 #include "nn/statistic.h"
 #include "ops/create.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 namespace {

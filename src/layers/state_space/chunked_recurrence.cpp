@@ -3,18 +3,13 @@
 #include <algorithm>
 
 #include "config/register.h"
-#include "layers/attention/caches/kv_cache.h"
+#include "layers/attention/caches/dense_kv_caches.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/cumulative.h"
-#include "transform/control_flow/scan.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 

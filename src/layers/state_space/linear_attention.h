@@ -6,7 +6,7 @@
 #include "layers/attention/attention.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/norms/norm.h"
 #include "layers/state_space/chunked_recurrence.h"

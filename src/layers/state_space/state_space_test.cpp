@@ -2,13 +2,13 @@
 
 #include <array>
 
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/state_space/linear_attention.h"
 #include "layers/state_space/mamba.h"
 #include "nn/layer_role.h"
-#include "ops/products/einsum.h"
+#include "ops/products/products.h"
 #include "testing/gradient_check.h"
 #include "testing/layer_laws.h"
 

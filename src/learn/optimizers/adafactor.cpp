@@ -7,11 +7,9 @@
 #include "learn/stateful_update.h"
 #include "learn/transforms/gradient_transforms.h"
 #include "learn/weight_decay.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 namespace {

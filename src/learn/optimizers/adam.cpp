@@ -4,9 +4,7 @@
 #include "learn/matrix_split.h"
 #include "learn/stateful_update.h"
 #include "learn/transforms/gradient_transforms.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

@@ -8,7 +8,7 @@
 #include "learn/test_program_test.h"
 #include "nn/tensor_tree.h"
 #include "ops/create.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
 
 namespace axle {

@@ -2,9 +2,7 @@
 
 #include "config/register.h"
 #include "learn/stateful_update.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 

@@ -7,12 +7,9 @@
 #include "learn/stateful_update.h"
 #include "nn/tensor_tree.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
-#include "transform/control_flow/cond.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 
 namespace axle {

@@ -13,10 +13,7 @@
 #include "learn/schedule.h"
 #include "learn/stateful_update.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace axle {
 namespace {

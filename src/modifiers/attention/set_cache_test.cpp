@@ -3,7 +3,7 @@
 #include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/stack.h"
 #include "modifiers/attention/set_attention.h"
 #include "modifiers/tiny_root_test.h"

@@ -1,8 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "layers/attention/latent_attention.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/dense/linear.h"

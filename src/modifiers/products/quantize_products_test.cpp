@@ -3,7 +3,7 @@
 
 #include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/latent_attention.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
@@ -12,11 +12,10 @@
 #include "layers/products/fp8_product.h"
 #include "modifiers/products/product_modifiers.h"
 #include "modifiers/tiny_step_test.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/products/einsum.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "testing/error_of.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 namespace {

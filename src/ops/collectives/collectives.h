@@ -1,5 +1,4 @@
-// Collectives: all-reduce, all-gather, reduce-scatter, all-to-all and permute. Call them inside of
-// shard_map, with names of its manual axes.
+// Collectives. Call them inside of shard_map, with names of its manual axes.
 #pragma once
 
 #include <utility>
@@ -10,8 +9,8 @@
 
 namespace axle {
 
-// Collectives that reduce over devices. Call them inside of shard_map, with names of its manual
-// axes. Axes of size 1 are left out; if no axis is left, a collective returns x.
+// Collectives that reduce over devices. Axes of size 1 are left out; if no axis is left, a
+// collective returns x.
 
 /// Returns the sum of x over the devices of each group, on all of them. Throws ShapeError for an
 /// axis that is not manual, as all functions of this folder do.
@@ -27,8 +26,7 @@ Tensor axis_index(const DimAxes& axes);
 /// Returns the number of devices in a group.
 int64_t axis_size(const DimAxes& axes);
 
-// Sending tensors from device to device. Call it inside of shard_map, with names of its manual
-// axes.
+// Sending tensors from device to device.
 
 /// A device of a group sends to another one, by their positions.
 using DevicePairs = std::vector<std::pair<int64_t, int64_t>>;
@@ -36,19 +34,14 @@ using DevicePairs = std::vector<std::pair<int64_t, int64_t>>;
 /// occur twice as `from` or as `to`.
 Tensor ppermute(const Tensor& x, const DimAxes& axes, const DevicePairs& pairs);
 
-// Collectives over parts of tensors: all-gather, reduce-scatter, all-to-all. Call them inside of
-// shard_map, with names of its manual axes.
-
-// The parts of all devices, concatenated. Call it inside of shard_map, with names of its manual
-// axes.
+// The parts of all devices, concatenated.
 
 /// Returns the parts of all devices of a group, concatenated along `dim`.
 Tensor all_gather(const Tensor& x, const DimAxes& axes, int64_t dim);
 /// The same over axes of a mesh. For vjp and batching rules: while they run, no axis is manual.
 Tensor all_gather_over(const Tensor& x, const std::vector<MeshAxis>& axes, int64_t dim);
 
-// A sum over devices, of which each gets a part. Call it inside of shard_map, with names of its
-// manual axes.
+// A sum over devices, of which each gets a part.
 
 /// Returns this device's part, along `dim`, of the sum over the group. The number of devices must
 /// divide the dim.
@@ -56,11 +49,38 @@ Tensor reduce_scatter(const Tensor& x, const DimAxes& axes, int64_t dim);
 /// The same over axes of a mesh. For vjp and batching rules: while they run, no axis is manual.
 Tensor reduce_scatter_over(const Tensor& x, const std::vector<MeshAxis>& axes, int64_t dim);
 
-// An exchange of equal parts between all devices. Call it inside of shard_map, with names of its
-// manual axes.
+// An exchange of equal parts between all devices.
 
 /// Divides x along `split_dim` among the devices of a group, and concatenates what this device gets
 /// along `concat_dim`.
 Tensor all_to_all(const Tensor& x, const DimAxes& axes, int64_t split_dim, int64_t concat_dim);
+
+// An exchange of slices whose sizes are known only when the program runs, such as the tokens of a
+// mixture of experts.
+
+/// The slices that a device exchanges with each device of its group, in their order: along dim 0,
+/// counted in rows. Each tensor has one entry for each device of the group, all of one integer
+/// dtype.
+struct RaggedSlices {
+  /// Where the slice for each device begins in the operand, and its size.
+  Tensor input_offsets, send_sizes;
+  /// Where the slice for each device begins in the output of that device.
+  Tensor output_offsets;
+  /// The size of the slice from each device.
+  Tensor recv_sizes;
+};
+
+/// Sends slices of the operand to the devices of the group. Returns `output`, in which the received
+/// slices replace rows. Slices lie within the tensors, and those that a device receives do not
+/// overlap; where the gradient is needed, those that it sends do not overlap either.
+///
+/// Shapes: operand [S, ...], output [T, ...] of the same dtype and dims -> [T, ...]. Offsets and
+/// sizes have no gradient.
+///
+/// A compiler that lacks the op gets an all_to_all of slices padded to min(S, T) rows
+/// (LoweringTarget).
+/// Throws ShapeError if the operands do not fit.
+Tensor ragged_all_to_all(const Tensor& operand, const Tensor& output, const RaggedSlices& slices,
+                         const DimAxes& axes);
 
 }  // namespace axle

@@ -1,5 +1,3 @@
-#include "ops/collectives/ragged_all_to_all.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,14 +8,9 @@
 #include "ops/collectives/collective.h"
 #include "ops/collectives/collectives.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,14 +1,8 @@
-#include "ops/elementwise/activations.h"
-
 #include <fmt/format.h>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/elementwise/special_functions.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/softmax.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

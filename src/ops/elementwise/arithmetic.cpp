@@ -1,14 +1,10 @@
-#include "ops/elementwise/arithmetic.h"
-
 #include <fmt/format.h>
 
 #include <bit>
 
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/ops.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"

@@ -1,5 +1,3 @@
-#include "ops/elementwise/convert.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,11 +1,8 @@
-#include "ops/elementwise/exponential.h"
-
 #include <fmt/format.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/special_functions.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/op_test.h"
 
 namespace axle {

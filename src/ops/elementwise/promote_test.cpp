@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 

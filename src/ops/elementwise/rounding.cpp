@@ -1,15 +1,11 @@
-#include "ops/elementwise/rounding.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 
 namespace axle {

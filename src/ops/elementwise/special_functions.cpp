@@ -1,14 +1,10 @@
-#include "ops/elementwise/special_functions.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,7 +1,6 @@
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/rounding.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/op_test.h"
 
 namespace axle {

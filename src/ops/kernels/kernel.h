@@ -103,7 +103,7 @@ struct HostKernelCall {
 using HostKernel = void (*)(const HostKernelCall& call);
 
 // The registry of kernel implementations: hand-written code for one platform that computes what the
-// traced fallback of a kernel computes (transform/kernel/kernel_call.h).
+// traced fallback of a kernel computes (transform/kernel/kernels.h).
 
 /// A call of a kernel that is being lowered. The types are those that one device sees.
 struct KernelQuery {

@@ -1,4 +1,4 @@
-#include "ops/movement/sort.h"
+#include "ops/movement/movement.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -1,20 +1,13 @@
-#include "ops/movement/dynamic_slice.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/gather.h"
-#include "ops/movement/scatter.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/movement/window_rules.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,13 +1,10 @@
-#include "ops/movement/gather.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/scatter.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/movement/window_rules.h"
 #include "ops/rules.h"
 

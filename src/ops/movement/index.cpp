@@ -1,16 +1,9 @@
-#include "ops/movement/index.h"
-
 #include <fmt/format.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/movement/sort.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-// Tests of shape.h, slice.h and shape.h.
+// Shapes and slices.
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"

@@ -1,19 +1,11 @@
-#include "ops/movement/scatter.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/gather.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/movement/sort.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/movement/window_rules.h"
 #include "ops/rules.h"
 

@@ -1,8 +1,6 @@
-#include "ops/movement/scatter.h"
-
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/movement/gather.h"
+#include "ops/movement/movement.h"
 #include "testing/op_test.h"
 
 namespace axle {

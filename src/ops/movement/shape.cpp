@@ -1,11 +1,10 @@
-#include "ops/movement/shape.h"
-
 #include <fmt/format.h>
 
 #include <numeric>
 
+#include "ops/movement/movement.h"
 #include "ops/movement/window_rules.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

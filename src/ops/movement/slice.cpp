@@ -1,14 +1,11 @@
-#include "ops/movement/slice.h"
-
 #include <fmt/format.h>
 
 #include "base/lists.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/movement/window_rules.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -8,7 +8,7 @@
 
 #include "ir/host_tensor.h"
 #include "ir/op_rules.h"
-#include "ops/movement/gather.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 

@@ -1,16 +1,14 @@
-#include "ops/products/convolution.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 #include "ops/rules.h"
-#include "ops/windows/reduce_window.h"
-#include "ops/windows/window.h"
+#include "ops/windows/windows.h"
 
 namespace axle {
 namespace {

@@ -1,10 +1,9 @@
 // Tests of convolution.h. Numbers are from jax.lax.conv_general_dilated, JAX 0.10.2.
-#include "ops/products/convolution.h"
-
 #include <gmock/gmock.h>
 
 #include "base/error.h"
 #include "ir/text/text_form.h"
+#include "ops/products/products.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 

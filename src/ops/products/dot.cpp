@@ -1,5 +1,3 @@
-#include "ops/products/dot.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,15 +5,12 @@
 #include <vector>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/products/dot_backward.h"
 #include "ops/products/dot_eval.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ir/op_rules.h"
-#include "ops/elementwise/convert.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "ops/products/scaled_integers.h"
 
 namespace axle {

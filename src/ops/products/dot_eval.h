@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ir/host_tensor.h"
-#include "ops/products/dot.h"
+#include "ops/products/products.h"
 
 namespace axle {
 

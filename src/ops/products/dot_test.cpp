@@ -1,6 +1,5 @@
-#include "ops/products/dot.h"
-
 #include "ops/create.h"
+#include "ops/products/products.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"

@@ -1,5 +1,3 @@
-#include "ops/products/einsum.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +8,10 @@
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/text/unicode.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/dynamic_slice.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,10 +1,8 @@
-#include "ops/products/einsum.h"
-
 #include <map>
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/products/dot.h"
+#include "ops/products/products.h"
 #include "testing/error_of.h"
 #include "testing/op_test.h"
 

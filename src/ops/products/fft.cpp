@@ -1,5 +1,3 @@
-#include "ops/products/fft.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,9 +5,9 @@
 #include <numbers>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/movement/window_rules.h"
+#include "ops/products/products.h"
 #include "ops/rules.h"
 
 namespace axle {

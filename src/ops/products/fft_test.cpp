@@ -1,9 +1,8 @@
 // The values are from numpy.fft.
-#include "ops/products/fft.h"
-
 #include <gtest/gtest.h>
 
 #include "ops/ops.h"
+#include "ops/products/products.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"

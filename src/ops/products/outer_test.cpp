@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/products/einsum.h"
+#include "ops/products/products.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -1,22 +1,15 @@
-#include "ops/products/ragged_dot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/dynamic_slice.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/products/dot_backward.h"
 #include "ops/products/dot_eval.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,7 +1,6 @@
-#include "ops/products/ragged_dot.h"
-
 #include <gmock/gmock.h>
 
+#include "ops/products/products.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 

@@ -1,5 +1,3 @@
-#include "ops/random/key.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-#include "ops/random/key.h"
-
 #include <type_traits>
 
 #include "base/error.h"

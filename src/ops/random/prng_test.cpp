@@ -1,7 +1,6 @@
 // The original mode of threefry: numbers of JAX 0.10 with jax_threefry_partitionable off.
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/random/key.h"
 #include "ops/random/random.h"
 #include "testing/op_test.h"
 

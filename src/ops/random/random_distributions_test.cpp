@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
 #include "testing/goodness_of_fit.h"
 #include "testing/op_test.h"

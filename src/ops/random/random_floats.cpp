@@ -1,5 +1,3 @@
-#include "ops/random/random_floats.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,17 +7,10 @@
 #include "base/error.h"
 #include "ir/op_rules.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/elementwise/special_functions.h"
-#include "ops/movement/shape.h"
-#include "ops/random/key.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
 #include "ops/random/random_part.h"
-#include "ops/random/threefry.h"
 #include "ops/random/threefry_keys.h"
 
 namespace axle::random {

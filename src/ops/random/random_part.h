@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/tensor.h"
-#include "ops/random/key.h"
+#include "ops/random/random.h"
 
 namespace axle::random {
 

@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/movement/slice.h"
-#include "ops/random/random_floats.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random_part.h"
 #include "testing/op_test.h"
 

@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "ops/create.h"
 #include "ops/random/random.h"
-#include "ops/random/threefry.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -1,5 +1,3 @@
-#include "ops/random/threefry.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -8,11 +6,9 @@
 #include <utility>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/random/key.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/random/random.h"
 #include "ops/random/threefry_keys.h"
 #include "ops/rules.h"
 

@@ -5,12 +5,9 @@
 #include <limits>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/random/key.h"
-#include "ops/random/threefry.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/random/random.h"
 #include "ops/rules.h"
 
 namespace axle::random {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ir/tensor.h"
-#include "ops/random/key.h"
+#include "ops/random/random.h"
 #include "ops/random/random_part.h"
 
 namespace axle::random {

@@ -1,7 +1,6 @@
-#include "ops/random/threefry.h"
-
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/random/random.h"
 #include "testing/op_test.h"
 
 namespace axle {

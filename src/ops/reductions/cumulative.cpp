@@ -1,24 +1,15 @@
-#include "ops/reductions/cumulative.h"
-
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/movement/sort.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/movement/window_rules.h"
 #include "ops/reductions/combine.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
-#include "ops/windows/window.h"
+#include "ops/windows/windows.h"
 
 namespace axle {
 namespace {

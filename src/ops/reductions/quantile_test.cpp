@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/reductions/cumulative.h"
+#include "ops/reductions/reductions.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-// Tests of reduce.h, cumulative.h, cumulative.h, softmax.h and sort.h.
+// Reductions and sorting.
 #include <gmock/gmock.h>
 
 #include "base/error.h"

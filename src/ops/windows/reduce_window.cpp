@@ -1,15 +1,11 @@
-#include "ops/windows/reduce_window.h"
-
 #include <fmt/format.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/reductions/combine.h"
 #include "ops/rules.h"
-#include "ops/windows/select_and_scatter.h"
-#include "ops/windows/window.h"
+#include "ops/windows/windows.h"
 
 namespace axle {
 namespace {

@@ -1,15 +1,10 @@
-#include "ops/windows/select_and_scatter.h"
-
 #include <fmt/format.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/gather.h"
-#include "ops/movement/scatter.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
-#include "ops/windows/reduce_window.h"
-#include "ops/windows/window.h"
+#include "ops/windows/windows.h"
 
 namespace axle {
 namespace {

@@ -1,11 +1,10 @@
-#include "ops/windows/window.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/lists.h"
 #include "ops/rules.h"
+#include "ops/windows/windows.h"
 
 namespace axle {
 namespace {

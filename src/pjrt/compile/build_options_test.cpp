@@ -63,7 +63,7 @@ TEST(BuildOptions, BytesMatchGolden) {
             "12040a023136");
 }
 
-TEST(BuildOptions, OneDevice) {
+TEST(BuildOptions, OneDeviceHasOneReplicaAndOnePartition) {
   const std::string build = build_of({});
   EXPECT_THAT(numbers_of(build), ElementsAre(fields::kNumReplicas, fields::kNumPartitions));
   EXPECT_EQ(number(build, fields::kNumReplicas), 1);

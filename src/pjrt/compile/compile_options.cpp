@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "io/proto.h"
 #include "lower/stablehlo.h"
-#include "ops/collectives/ragged_all_to_all.h"
+#include "ops/collectives/collectives.h"
 #include "ops/create.h"
 #include "pjrt/kernels/host_kernels.h"
 #include "pjrt/plugin/plugin.h"

@@ -52,7 +52,7 @@ class SavedExecutableFault : public ::testing::Test {
   Fake maker_;
 };
 
-TEST_F(SavedExecutableFault, RunsWithoutCompiling) {
+TEST_F(SavedExecutableFault, ASavedExecutableRunsWithoutCompiling) {
   Fake other;  // stands for the same plugin file in another process
   other->fail_slot = pjrt::ClientCompile::kSlot;
   PjrtRuntime runtime(other.load(), 2);

@@ -7,7 +7,7 @@
 #include "pjrt/compiler.h"
 #include "testing/collective_samples.h"
 #include "testing/needs_plugin.h"
-#include "transform/kernel/gated_silu.h"
+#include "transform/kernel/kernels.h"
 
 namespace axle {
 namespace {

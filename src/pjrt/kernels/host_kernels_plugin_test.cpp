@@ -9,9 +9,9 @@
 #include "testing/error_of.h"
 #include "testing/plugin_fixture.h"
 #include "testing/temp_dir.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
-#include "transform/kernel/gated_silu.h"
+#include "transform/kernel/kernels.h"
 #include "transform/vmap.h"
 
 namespace axle {

@@ -15,7 +15,7 @@
 #include "plan/graph/walk_ops.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 

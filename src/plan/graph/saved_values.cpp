@@ -26,7 +26,7 @@ bool is_annotation(const OpNode& op) {
 }
 
 bool is_stacked(const OpNode& op, uint32_t result) {
-  return runs_of_regions(op)[0].repeats == Repeats::kIterations &&
+  return trips_of_regions(op)[0].repeats == Repeats::kIterations &&
          op.region().results()[result].type() != op.outputs[result];
 }
 

@@ -13,23 +13,23 @@
 namespace axle {
 namespace {
 
-void walk(const Region& region, StepStage stage, double runs,
+void walk(const Region& region, StepStage stage, double trips,
           const std::function<void(const RunOp&)>& fn);
 
-void walk_op(const OpNode& op, StepStage stage, double runs,
+void walk_op(const OpNode& op, StepStage stage, double trips,
              const std::function<void(const RunOp&)>& fn) {
-  if (op.regions.empty()) return fn({op, stage, runs});
-  const std::vector<double> times = counted_runs(op);
+  if (op.regions.empty()) return fn({op, stage, trips});
+  const std::vector<double> times = counted_trips(op);
   for (size_t i = 0; i < op.regions.size(); ++i) {
-    if (times[i] > 0) walk(*op.regions[i], stage, runs * times[i], fn);
+    if (times[i] > 0) walk(*op.regions[i], stage, trips * times[i], fn);
   }
 }
 
-void walk(const Region& region, StepStage stage, double runs,
+void walk(const Region& region, StepStage stage, double trips,
           const std::function<void(const RunOp&)>& fn) {
   std::vector<StepStage> stages(region.ops().size(), stage);
   if (stage == StepStage::kForward) stages = stages_of(region);
-  for (size_t i = 0; i < stages.size(); ++i) walk_op(*region.ops()[i], stages[i], runs, fn);
+  for (size_t i = 0; i < stages.size(); ++i) walk_op(*region.ops()[i], stages[i], trips, fn);
 }
 
 bool has_backward_pass(const Region& region) {

@@ -4,7 +4,7 @@
 //   2101.03961, table 9 (layers, heads, experts). The load-balance loss is trained, which the
 //   published configs drop. Their groups of tokens depend on the mesh; here a row is a group.
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/experts/dispatch.h"

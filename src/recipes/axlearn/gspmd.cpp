@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"

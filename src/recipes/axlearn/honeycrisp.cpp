@@ -3,7 +3,7 @@
 //
 // Source: apple/axlearn, experiments/text/gpt/honeycrisp.py.
 #include "config/register.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/mesh_axes.h"

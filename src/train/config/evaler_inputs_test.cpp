@@ -92,7 +92,7 @@ TEST(EvalerInputs, AnotherPartOfTheTextThanIsHeldOutIsRefused) {
 
 // The evaler reads the text of the input: it names the path itself, or --data names it for both, in
 // any spelling.
-TEST(EvalerInputs, OfTheSameTextFollowTheInput) {
+TEST(EvalerInputs, InputsOfTheSameTextFollowTheTrainingInput) {
   const TempDir dir;
   std::ofstream(dir / "corpus") << "text";
   TextInput::Config input = kInput;
@@ -157,7 +157,7 @@ TEST(EvalerInputs, NothingHeldOutIsRefused) {
             "'held_out', got 0; set a larger fraction or remove the evaler (--set 'evalers={}')");
 }
 
-TEST(EvalerInputs, OtherClassesTakeWhatTheyHaveAPlaceFor) {
+TEST(EvalerInputs, InputsOfOtherClassesTakeTheFieldsThatTheyHave) {
   Trainer::Config config = tiny_config();
   config.input = kInput;
   config.evalers = {{"held_out", {.input = SyntheticInput::Config{.num_batches = 2}}}};

@@ -28,7 +28,7 @@ TEST(Microbatches, AreThoseOfTheStep) {
   EXPECT_EQ(train_microbatches(config, mesh).shares, 1);
 }
 
-TEST(Microbatches, OfAnyNumberOfRowsCanBeFiner) {
+TEST(Microbatches, AnyNumberOfRowsCanBeSplitFiner) {
   const auto finer = [](int64_t rows, int64_t shares, int64_t count) {
     return finer_microbatches({.rows = rows, .shares = shares, .count = count});
   };

@@ -13,7 +13,7 @@
 #include "infer/decode_programs.h"
 #include "io/file.h"
 #include "lower/stablehlo.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "train/record/progress.h"
 
 namespace axle {

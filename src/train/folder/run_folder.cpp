@@ -95,15 +95,15 @@ void check_not_stopped(const RunMetadata& saved) {
 }
 
 DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {
-  constexpr std::string_view kAnew = ", with the data from the first row";
-  if (restart && !saved.data_restarted) return {true, kAnew};
+  constexpr std::string_view kFromFirstRow = ", with the data from the first row";
+  if (restart && !saved.data_restarted) return {true, kFromFirstRow};
   try {
     input.restore(saved.data);
   } catch (const MalformedState& error) {
     throw StorageError(fmt::format("{}: metadata.data: {}", saved.manifest.string(), error.what()));
   } catch (const DataError&) {  // the saved state belongs to other data
     if (!restart) throw;
-    return {true, kAnew};
+    return {true, kFromFirstRow};
   }
   return {saved.data_restarted, restart ? ", in the data that --restart-data restarted" : ""};
 }

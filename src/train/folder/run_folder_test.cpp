@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(RunFolder, IsHeldByOneRun) {
+TEST(RunFolder, OneRunHoldsTheFolder) {
   const TempDir dir;
   const std::filesystem::path path = dir.path() / "a" / "b";
   {
@@ -71,7 +71,7 @@ TEST(RunFolder, ReplacesNoConfigOfOthers) {
   RunFolder folder(dir.path());
 }
 
-TEST(RunFolder, WhereNothingWasKeptNothingStays) {
+TEST(RunFolder, AFolderWithoutAnythingKeptIsRemoved) {
   const TempDir dir;
   {
     RunFolder folder(dir.path() / "runs" / "new" / "");
@@ -84,7 +84,7 @@ TEST(RunFolder, WhereNothingWasKeptNothingStays) {
   EXPECT_FALSE(path_exists(dir / "runs"));
 }
 
-TEST(RunFolder, WhatIsOfWorthStays) {
+TEST(RunFolder, KeptFilesStay) {
   const TempDir dir;
   const std::filesystem::path path = dir.path() / "run";
   const auto made = [&](const std::function<void(RunFolder&)>& fill) {
@@ -146,7 +146,7 @@ class LostFolder : public ::testing::Test {
   RunFolder folder_{path_};
 };
 
-TEST_F(LostFolder, IsToldOnceAndMadeAnewWithItsConfig) {
+TEST_F(LostFolder, ALostFolderIsReportedOnceAndRestoredWithItsConfig) {
   EXPECT_EQ(check(), "no error");
   folder_.set_config(tiny_config(), 3);
   folder_.write_config();
@@ -166,7 +166,7 @@ TEST_F(LostFolder, MovedStaysWhereItIs) {
   EXPECT_TRUE(path_exists(folder_.config_file()));
 }
 
-TEST_F(LostFolder, AnotherInItsPlaceIsLeftAlone) {
+TEST_F(LostFolder, AnotherFolderAtItsPathIsLeftAlone) {
   folder_.set_config(tiny_config(), 3);
   folder_.write_config();
   folder_.keep();
@@ -259,14 +259,14 @@ TEST_F(SameConfig, AFieldOfAnotherVersionIsNamedAndForceGoesOn) {
   EXPECT_EQ(check(tiny_config(), true, saved), "no error");
 }
 
-TEST_F(SameConfig, WithoutAnyOnlyForceGoesOn) {
+TEST_F(SameConfig, ARunWithoutASavedConfigNeedsForce) {
   remove_tree(folder_.config_file());
   EXPECT_THAT(check(tiny_config()),
               HasSubstr("config.yaml: expected the config of this run, got none"));
   EXPECT_EQ(check(tiny_config(), /*force=*/true), "no error");
 }
 
-TEST_F(SameConfig, WhatTheCheckpointKeptCountsWhateverTheFileSays) {
+TEST_F(SameConfig, TheConfigOfTheCheckpointCountsBeforeTheFile) {
   const std::string saved = folder_.config_text();
   Trainer::Config other = tiny_config();
   other.seed = 4;
@@ -280,7 +280,7 @@ TEST_F(SameConfig, WhatTheCheckpointKeptCountsWhateverTheFileSays) {
   EXPECT_THAT(check(other, false, saved), HasSubstr("\n  seed: 3 -> 4"));
 }
 
-TEST_F(SameConfig, WhatTheCheckpointKeptIsNamedWhereItIsDamaged) {
+TEST_F(SameConfig, ADamagedConfigOfACheckpointIsNamed) {
   for (const char* saved : {"model: [\n", "5\n", "sed: 4\n", "max_steps: none of these\n"}) {
     EXPECT_THAT(check(tiny_config(), false, saved),
                 StartsWith("run/manifest.json: metadata.config"))
@@ -289,7 +289,7 @@ TEST_F(SameConfig, WhatTheCheckpointKeptIsNamedWhereItIsDamaged) {
   }
 }
 
-TEST_F(SameConfig, OthersAreAllNamed) {
+TEST_F(SameConfig, AllDifferentFieldsAreNamed) {
   Trainer::Config config = tiny_config();
   config.max_steps = 99;
   config.seed = 4;

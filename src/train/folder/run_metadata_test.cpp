@@ -27,13 +27,13 @@ TEST(RunMetadata, ComesBackAsItWasWritten) {
   EXPECT_EQ(back.stopped, "step 3: inf");
 }
 
-TEST(RunMetadata, OfEarlierVersionsHasNeitherTimeNorReason) {
+TEST(RunMetadata, FilesOfEarlierVersionsHaveNeitherTimeNorReason) {
   const RunMetadata earlier = read({{"data", "x"}, {"skipped_steps", "0"}});
   EXPECT_EQ(earlier.wall_secs, 0);
   EXPECT_EQ(earlier.stopped, "");
 }
 
-TEST(RunMetadata, WhatNoRunHasWrittenIsNamed) {
+TEST(RunMetadata, AFileThatNoRunHasWrittenIsNamed) {
   const Tree<std::string> good = to_tree({.data = "{}"});
   for (const char* name : {"data", "skipped_steps"}) {
     Tree<std::string> without = good;

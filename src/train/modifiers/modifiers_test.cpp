@@ -22,7 +22,7 @@ TEST(GradientAccumulation, SetsThePartsOfABatch) {
             "learner.microbatches: 1 -> 4\n");
 }
 
-TEST(SetEma, TurnsTheAverageOnAndOff) {
+TEST(SetEma, TheAverageIsAddedAndRemoved) {
   EXPECT_EQ(changes_by(SetEma::Config{.ema = ParamEma{.decay = ConstantRate{.value = 0.5}}}),
             "learner.ema: none (gone)\n"
             "learner.ema.decay: ConstantRate (new)\nlearner.ema.decay.value: 0.5 (new)\n");
@@ -32,7 +32,7 @@ TEST(SetEma, TurnsTheAverageOnAndOff) {
   EXPECT_EQ(diff(tiny_config(), config), "");
 }
 
-TEST(DtypePolicy, ReachesParametersByPlaceAndByName) {
+TEST(DtypePolicy, ParametersAreReachedByPathAndByName) {
   Trainer::Config config = tiny_config();
   const DtypePolicy::Config policy{.params = DType::kBF16,
                                    .rules = {{.pattern = "**.norm.scale", .dtype = DType::kF32}},
@@ -48,7 +48,7 @@ TEST(DtypePolicy, ReachesParametersByPlaceAndByName) {
   EXPECT_GT(narrow, 4);
 }
 
-TEST(DtypePolicy, ComputesByPlace) {
+TEST(DtypePolicy, ComputeDTypesAreSetByPath) {
   Trainer::Config config = tiny_config();
   config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers = Pattern::Config{
       .num_layers = 3,

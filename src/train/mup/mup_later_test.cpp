@@ -79,7 +79,7 @@ TEST(MuPLater, ChangesThatDoNotSuitItsScalesAreRefused) {
 }
 
 // Heads of 16 in both models: only their growth tells that later ones are twice as large.
-TEST(MuPLater, OtherHeadsAreRefused) {
+TEST(MuPLater, ADifferentNumberOfHeadsIsRefused) {
   Trainer::Config config = wide();
   const MuP::Config modifier{
       .base = {{"model.decoder.model_dim", "16"},

@@ -16,8 +16,8 @@
 #include "learn/optimizers/sophia.h"
 #include "learn/optimizers/wrapping_optimizers.h"
 #include "learn/transforms/gradient_transforms.h"
-#include "ops/movement/index.h"
-#include "ops/products/einsum.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 #include "testing/error_of.h"
 #include "train/mup/wide_model_test.h"
 

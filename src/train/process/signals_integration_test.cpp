@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(All, Signals,
                          [](const auto& c) { return ::sigabbrev_np(c.param.number); });
 
 // A program under nohup, or in a background job of a script, starts with ignored signals.
-TEST_P(Signals, ThatAreIgnoredEndNothing) {
+TEST_P(Signals, IgnoredSignalsEndNothing) {
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.max_steps = 7;

@@ -162,7 +162,7 @@ TEST_F(FullDisk, AFolderThatIsGoneAtTheEndIsSaid) {
   EXPECT_EQ(state_of(run_).step, 16);
 }
 
-TEST_F(FullDisk, WithoutItsLockFileTheFolderIsStillHeld) {
+TEST_F(FullDisk, AFolderIsHeldWithoutItsLockFile) {
   TrainProcess run(gated({5}), dir_.path(), "run");
   ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
   std::filesystem::remove(run_ / "lock");

@@ -67,7 +67,7 @@ TEST(FiniteState, NamesThePartOfEachLeaf) {
   EXPECT_EQ(first_bad_with("model/b", std::numeric_limits<float>::max()), -1);
 }
 
-TEST(FiniteState, OfSeveralTheFirstIsNamed) {
+TEST(FiniteState, TheFirstOfSeveralIsNamed) {
   Tree<HostTensor> state = zeros();
   state.at("state/model/mean") = HostTensor({1}, {kNan});
   state.at("model/b") = HostTensor({2}, {0.0f, kInf});

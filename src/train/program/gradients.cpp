@@ -8,14 +8,12 @@
 #include "nn/functional.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/products/einsum.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "ops/random/random.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "train/record/metrics.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 
 namespace axle {

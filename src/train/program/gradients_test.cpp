@@ -79,7 +79,7 @@ TEST_F(StepGradients, ALayerComputesInTheDtypeOfItsSlot) {
   EXPECT_NE(mixed, narrow);
 }
 
-TEST_F(StepGradients, AnySplitOfABatchGivesThoseOfTheBatch) {
+TEST_F(StepGradients, AnySplitOfABatchHasTheGradientsOfTheBatch) {
   StepRun whole = run_of(plain_sgd(1));
   const Tree<HostTensor> start = whole.initial_state(3);
   whole.set_state(start);

@@ -68,7 +68,7 @@ TEST_F(InitFrom, ParametersAreThoseOfTheFolderAndAllElseIsNew) {
   EXPECT_THAT(ended_.out + ended_.err, HasSubstr("resumed from step 1; --init-from has no effect"));
 }
 
-TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
+TEST_F(InitFrom, AllOtherParametersAreNamedAtOnce) {
   state_after(tiny_config(), "first", 1);
   Trainer::Config wider = tiny_config();
   auto* const decoder = wider.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
@@ -94,7 +94,7 @@ TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
   EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
 }
 
-TEST_F(InitFrom, TellsHowManyWeightsWereRounded) {
+TEST_F(InitFrom, RoundedWeightsAreCounted) {
   const std::string folder = reference_file("hugging_face/llama");
   Child<Model> config = read_hugging_face(folder).model;
   const QuantizedProduct::Config product{.bits = CodeBits::kEight, .group = 8};

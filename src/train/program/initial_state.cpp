@@ -15,7 +15,6 @@
 #include "ir/eval.h"
 #include "layers/experts/moe.h"
 #include "layers/products/lora_product.h"
-#include "nn/draw_parameter.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
 

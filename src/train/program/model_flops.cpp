@@ -28,9 +28,10 @@ std::vector<bool> active_parameters(const OpNode& op, size_t region, const Value
   const BodyFlow flow = flow_of(op);
   std::vector<bool> operands;
   for (const Tensor& x : op.inputs) operands.push_back(active.contains(x));
-  operands = marks_through_runs(flow, operands, [&](size_t r, const std::vector<bool>& parameters) {
-    return active_results(op.region(r), parameters);
-  });
+  operands =
+      marks_through_trips(flow, operands, [&](size_t r, const std::vector<bool>& parameters) {
+        return active_results(op.region(r), parameters);
+      });
   return at_ports(operands, flow.regions[region].parameters);
 }
 
@@ -44,11 +45,11 @@ void add_products(const Region& region, const ValueSet& active, double times, Fl
       out[op->inputs[0].dtype()] += times * count * op->rules->row().cost.flops(*op);
       continue;
     }
-    const std::vector<double> runs = counted_runs(*op);
-    for (size_t i = 0; i < runs.size(); ++i) {
-      if (runs[i] == 0) continue;
+    const std::vector<double> trips = counted_trips(*op);
+    for (size_t i = 0; i < trips.size(); ++i) {
+      if (trips[i] == 0) continue;
       const Region& body = op->region(i);
-      add_products(body, active_values(body, active_parameters(*op, i, active)), times * runs[i],
+      add_products(body, active_values(body, active_parameters(*op, i, active)), times * trips[i],
                    out);
     }
   }
@@ -60,9 +61,9 @@ void add_all_products(const Region& region, double times, FlopsByDType& out) {
     if (op->rules->row().traits.is_product) {
       out[op->inputs[0].dtype()] += 3 * times * op->rules->row().cost.flops(*op);
     } else {
-      const std::vector<double> runs = counted_runs(*op);
-      for (size_t i = 0; i < runs.size(); ++i)
-        add_all_products(op->region(i), times * runs[i], out);
+      const std::vector<double> trips = counted_trips(*op);
+      for (size_t i = 0; i < trips.size(); ++i)
+        add_all_products(op->region(i), times * trips[i], out);
     }
   }
 }

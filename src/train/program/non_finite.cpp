@@ -13,12 +13,10 @@
 #include "ir/host_tensor.h"
 #include "lower/stablehlo.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "transform/simplify.h"
-#include "transform/taps/non_finite.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 namespace {

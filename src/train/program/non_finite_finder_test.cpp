@@ -3,8 +3,7 @@
 #include "base/error.h"
 #include "lower/stablehlo.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "runtime/interpreter_runtime.h"
 #include "train/program/non_finite.h"
 

@@ -15,15 +15,12 @@
 #include "learn/optimizer_groups.h"
 #include "lower/stablehlo.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
 #include "train/program/gradients.h"
 #include "train/program/non_finite.h"
 #include "train/record/metrics.h"
-#include "transform/control_flow/cond.h"
+#include "transform/control_flow/control_flow.h"
 
 namespace axle {
 namespace {

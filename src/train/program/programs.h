@@ -14,7 +14,7 @@
 #include "ir/devices/mesh.h"
 #include "lower/stablehlo.h"
 #include "runtime/runtime.h"
-#include "transform/taps/collect_taps.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 

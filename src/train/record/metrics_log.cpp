@@ -142,8 +142,8 @@ void copy_extent(const FileReader& file, const Extent& extent, FileWriter& to) {
 
 namespace {
 
-// Cuts the log. A run may begin anew over the records of an earlier one whose checkpoints are gone,
-// or never came: then keeps a copy of the log.
+// Cuts the log. A run may start over, behind the records of an earlier one whose checkpoints are
+// gone, or never came: then keeps a copy of the log.
 std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {
   const std::filesystem::path path = metrics_file_of(dims.dir);
   int64_t num_later = 0;
@@ -157,7 +157,7 @@ std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {
     write_atomically(old, [&](FileWriter& to) { copy_extent(file, {0, file.size()}, to); });
     report_to_stderr(fmt::format(
         "WARNING: {}: expected a checkpoint of the run with these {} records, got none; the "
-        "run begins anew, and {} keeps the records",
+        "run starts over, and {} keeps the records",
         path.string(), num_later, old.filename().string()));
   }
   RemainingLines left = truncate_metrics_log(path, dims.restored_step);

@@ -12,7 +12,7 @@ namespace axle {
 
 /// Writes lines {"step":10,"loss":2.5,...}; those of evaluations also have "split". A resume cuts
 /// the run's lines after the restored step, and does not write the evaluations of that step again
-/// if they are already there. Lines that others have added stay. A run that begins anew over
+/// if they are already there. Lines that others have added stay. A run that starts over behind
 /// records of an earlier one warns, and copies the log to metrics.jsonl.old before.
 class MetricsLog final : public SummaryWriter {
  public:

@@ -30,7 +30,7 @@ class MetricsLogTest : public ::testing::Test {
   const std::filesystem::path path_ = dir_.path() / "metrics.jsonl";
 };
 
-TEST_F(MetricsLogTest, OneLineARecordAtOnce) {
+TEST_F(MetricsLogTest, EachRecordIsALineAtOnce) {
   MetricsLog log = this->log(0);
   log.write({.step = 1, .values = {{"wall_secs", 1}, {"loss", 2.5}, {"grad_norm", 0.125}}});
   EXPECT_EQ(text(), "{\"step\":1,\"grad_norm\":0.125,\"loss\":2.5,\"wall_secs\":1.0}\n");
@@ -85,7 +85,7 @@ TEST_F(MetricsLogTest, ACutRecordOfAStepThatIsNotTakenAgainIsTold) {
   EXPECT_EQ(text(), first + second + "\n");
   EXPECT_EQ(told(first + second, 2), "");
   EXPECT_EQ(text(), first + second + "\n");
-  EXPECT_EQ(told("{\"step\":1,\"wall_se", 0), "") << "the run begins anew";
+  EXPECT_EQ(told("{\"step\":1,\"wall_se", 0), "") << "the run starts over";
   EXPECT_EQ(told(first + second + "\n{\"step\":2,\"split\":\"a\",\"wa", 2), "")
       << "evaluated again";
   // Of an earlier step, as a disk that was full for a while leaves.

@@ -77,7 +77,7 @@ TEST(StepLine, ANarrowScreenShowsWholeFields) {
   EXPECT_EQ(line(40), "step 6/6  loss 2.5000  grad 0.250");
 }
 
-TEST(LongWait, TellsAfterEachTimeTwiceAsLong) {
+TEST(LongWait, ReportsComeAtDoublingTimes) {
   ::testing::internal::CaptureStdout();
   {
     Progress progress(8, 3);
@@ -91,7 +91,7 @@ TEST(LongWait, TellsAfterEachTimeTwiceAsLong) {
   EXPECT_LE(lines, 4);  // after 0.02, 0.04, 0.08 and 0.16 s
 }
 
-TEST(LongWait, TellsHowLongTheRestTakes) {
+TEST(LongWait, TheTimeLeftIsReported) {
   ::testing::internal::CaptureStderr();
   {
     Progress progress(0, 1, STDERR_FILENO);

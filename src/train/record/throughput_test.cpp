@@ -36,7 +36,7 @@ TEST(StepClock, ALateCompletionMakesNoStepFast) {
   }
 }
 
-TEST(StepClock, BeginsAnewBehindWhatIsNoStep) {
+TEST(StepClock, TheClockRestartsBehindASkip) {
   StepClock clock;
   clock.lap(Clock::now(), 1);
   clock.skip();

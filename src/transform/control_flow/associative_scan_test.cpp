@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/reductions/cumulative.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
-#include "transform/control_flow/maps.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -17,7 +17,7 @@ Values compose(const Values& earlier, const Values& later) {
 }
 Values affine(const Values& x) { return associative_scan(compose, x, 1); }
 
-TEST(AssociativeScan, IsTheLoopForEverySize) {
+TEST(AssociativeScan, ResultsAreThoseOfALoopForEverySize) {
   for (const int64_t n : {0, 1, 2, 3, 4, 5, 8, 13}) {
     const HostTensor a = testing::normal_values({2, n}, 1), b = testing::normal_values({2, n}, 2);
     const std::vector<HostTensor> y = eval(affine, {a, b});

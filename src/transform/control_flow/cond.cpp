@@ -1,5 +1,3 @@
-#include "transform/control_flow/cond.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,15 +7,15 @@
 #include "ir/hlo_builder.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/bodies.h"
-#include "transform/clone.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/control_flow/loop_ops.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
+#include "transform/trace.h"
 
 namespace axle {
 namespace {
@@ -116,7 +114,7 @@ double largest_cost(const OpNode& op) {
 BodyFlow flow_of_cond(const OpNode& op) {
   const RegionFlow branch{.parameters = ports(op.inputs.size() - 1, Flow::kWhole, 1),
                           .results = ports(op.outputs.size()),
-                          .runs = {.count = std::nullopt}};
+                          .trips = {.count = std::nullopt}};
   return {std::vector<RegionFlow>(op.regions.size(), branch), Port{}};
 }
 

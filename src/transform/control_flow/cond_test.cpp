@@ -1,19 +1,15 @@
-#include "transform/control_flow/cond.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "ir/text/text_form.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 #include "transform/vmap.h"
@@ -117,7 +113,7 @@ TEST(Cond, UnderVmapEachExampleTakesItsBranch) {
 }
 
 // At 0, the branch that an example does not take has an infinite derivative.
-TEST(Cond, UnderVmapABranchThatIsNotTakenGivesNoGradient) {
+TEST(Cond, ABranchThatIsNotTakenHasNoGradientUnderVmap) {
   using Function = Tensor (*)(const Tensor&);
   for (const Function fn : {Function(sqrt), Function(log)}) {
     const auto example = [&](const Values& v) {

@@ -1,14 +1,11 @@
-#include "transform/control_flow/maps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ir/op_rules.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/vmap.h"
 
 namespace axle {

@@ -1,5 +1,3 @@
-#include "transform/control_flow/scan.h"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -10,6 +8,7 @@
 #include "ops/create.h"
 #include "transform/batch_region.h"
 #include "transform/bodies.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/control_flow/loop_ops.h"
 #include "transform/trace.h"
 
@@ -176,7 +175,7 @@ BodyFlow flow_of_scan(const OpNode& op) {
       .results = concatenate<Port>(
           {ports(a.num_carries, Flow::kCarried),
            ports(op.outputs.size() - a.num_carries, Flow::kSliced, a.num_carries)}),
-      .runs = {.repeats = Repeats::kIterations, .count = a.length, .is_reversed = a.reverse}};
+      .trips = {.repeats = Repeats::kIterations, .count = a.length, .is_reversed = a.reverse}};
   BodyFlow out{{std::move(body)}};
   if (a.may_keep_values) out.kept = {.flow = Flow::kSliced};
   return out;

@@ -1,18 +1,15 @@
-#include "transform/control_flow/scan.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/partition.h"
 #include "transform/remat/remat.h"
 
@@ -139,7 +136,7 @@ TEST(Scan, ConstsYsAndInvariants) {
   check_gradients(fn, x);
 }
 
-TEST(Scan, ReverseRunsFromTheEnd) {
+TEST(Scan, AReverseScanBeginsAtTheEnd) {
   const auto run = [](bool reverse) {
     return eval(
         [&](const Values& a) {

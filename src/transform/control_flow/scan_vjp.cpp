@@ -21,7 +21,7 @@ ValueSet loop_invariant(const Region& joint, size_t num_consts) {
   for (const OpNode* op : joint.ops()) {
     if (!std::ranges::all_of(op->inputs, [&](const Tensor& t) { return out.contains(t); }))
       continue;
-    for (const Tensor& t : const_cast<OpNode*>(op)->results()) out.insert(t);
+    for (const Tensor& t : op->results()) out.insert(t);
   }
   return out;
 }
@@ -109,7 +109,7 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const ScanPlan& plan,
 Linearized linearize_scan(const OpNode& op, const Values& inputs,
                           const std::vector<bool>& inputs_active) {
   const auto a = op.attrs<ScanAttributes>();
-  const std::vector<bool> active = marks_through_runs(
+  const std::vector<bool> active = marks_through_trips(
       flow_of(op), inputs_active, [&](size_t, const std::vector<bool>& parameters) {
         return active_results(op.region(), parameters);
       });

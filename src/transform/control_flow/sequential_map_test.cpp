@@ -1,14 +1,13 @@
 #include <gmock/gmock.h>
 
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
-#include "transform/control_flow/maps.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -28,7 +27,7 @@ TensorFunction mapped(int64_t batch_size) {
       [=](const Values& x) { return sequential_map(row_product, x, {.batch_size = batch_size}); };
 }
 
-TEST(SequentialMap, GivesWhatVmapGives) {
+TEST(SequentialMap, ResultsAreThoseOfVmap) {
   for (const int64_t length : {0, 1, 4, 7}) {
     const auto x = rows(length);
     const auto expected = eval([](const Values& v) { return vmap(row_product, v); }, x);

@@ -1,21 +1,17 @@
-#include "transform/control_flow/while_loop.h"
-
 #include <fmt/format.h>
 
 #include "base/lists.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/dynamic_slice.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/bodies.h"
-#include "transform/control_flow/cond.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/control_flow/loop_ops.h"
-#include "transform/control_flow/scan.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -87,13 +83,13 @@ HloValues lower_while(const OpNode& op, HloBuilder& b, const HloValues& x) {
 // is batched, all carries are: each example stops by itself.
 std::vector<bool> batched_through_while(const OpNode& op, std::vector<bool> batched) {
   bool stops_by_itself = false;
-  return marks_through_runs(flow_of(op), std::move(batched),
-                            [&](size_t r, const std::vector<bool>& parameters) {
-                              std::vector<bool> results = batched_results(op.region(r), parameters);
-                              if (r == 0) stops_by_itself = results[0];
-                              if (r == 1 && stops_by_itself) results.assign(results.size(), true);
-                              return results;
-                            });
+  return marks_through_trips(
+      flow_of(op), std::move(batched), [&](size_t r, const std::vector<bool>& parameters) {
+        std::vector<bool> results = batched_results(op.region(r), parameters);
+        if (r == 0) stops_by_itself = results[0];
+        if (r == 1 && stops_by_itself) results.assign(results.size(), true);
+        return results;
+      });
 }
 
 std::vector<Batched> batch_while(BatchX x) {
@@ -167,14 +163,14 @@ Values emit_while_like(const OpNode&, const BodyFlow& flow, Regions regions,
 
 // The loop also carries the number of its iterations so far, and a buffer for each extra value.
 Widened widen_while(const OpNode& op, const Values& inputs, const Regions& regions,
-                    int64_t max_runs) {
+                    int64_t max_trips) {
   const auto& a = op.attrs<WhileAttributes>();
   const size_t num_carries = op.outputs.size();
   Values state = inputs;
   state.push_back(scalar(0, DType::kI32));
   for (const Tensor& value : std::span(regions[1]->results()).subspan(num_carries)) {
     Shape dims = value.shape();
-    dims.insert(dims.begin(), max_runs);
+    dims.insert(dims.begin(), max_trips);
     state.push_back(zeros(dims, value.dtype()));
   }
   const std::vector<Type> types = types_of(state);
@@ -189,7 +185,7 @@ Widened widen_while(const OpNode& op, const Values& inputs, const Regions& regio
         const Values computed = run(1, p, a.num_body_consts);
         const auto own = std::span(p).subspan(a.num_body_consts + num_carries);
         const Tensor& count = own[0];
-        const Tensor is_kept = count < max_runs;
+        const Tensor is_kept = count < max_trips;
         Values out = concatenate<Tensor>({std::span(computed).first(num_carries)});
         out.push_back(count + 1);
         for (size_t i = 1; i < own.size(); ++i) {
@@ -203,7 +199,7 @@ Widened widen_while(const OpNode& op, const Values& inputs, const Regions& regio
   const std::span last(all);
   return {.results = concatenate<Tensor>({last.first(num_carries)}),
           .extra = {{}, concatenate<Tensor>({last.subspan(num_carries + 1)})},
-          .ran = {Tensor(), iota({max_runs}, 0) < last[num_carries]}};
+          .ran = {Tensor(), iota({max_trips}, 0) < last[num_carries]}};
 }
 
 const OpRules while_rules({.name = "while",
@@ -226,7 +222,7 @@ BodyFlow flow_of_while(const WhileAttributes& a, size_t num_carries) {
         .parameters = concatenate<Port>({ports(num_consts, Flow::kWhole, first),
                                          ports(num_carries, Flow::kCarried, a.num_consts())}),
         .results = std::move(results),
-        .runs = {.repeats = Repeats::kIterations, .count = std::nullopt, .is_open = is_open}};
+        .trips = {.repeats = Repeats::kIterations, .count = std::nullopt, .is_open = is_open}};
   };
   return {{region(a.num_condition_consts, 0, {}),
            region(a.num_body_consts, a.num_condition_consts, ports(num_carries, Flow::kCarried))}};

@@ -1,20 +1,14 @@
-#include "transform/control_flow/while_loop.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
 #include "transform/call.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 #include "transform/vmap.h"
@@ -32,7 +26,7 @@ Values doubled(const Values& v) {
                     {v[0], scalar(0, DType::kI32)});
 }
 
-TEST(WhileLoop, RunsWhileTheConditionHolds) {
+TEST(WhileLoop, TheLoopGoesOnWhileTheConditionHolds) {
   const auto y = eval(doubled, {HostTensor::scalar(3.f), HostTensor::scalar(20.f)});
   EXPECT_EQ(y[0].at(0), 24);
   EXPECT_EQ(y[1].at(0), 3);
@@ -249,7 +243,7 @@ TEST(WhileLoop, UnderVmapForwardModeIsThatOfEachExample) {
 }
 
 // The loop runs once: what it prints is printed once, and no loop without tangents is left.
-TEST(WhileLoop, ForwardModeRunsTheLoopOnce) {
+TEST(WhileLoop, ForwardModeComputesTheLoopOnce) {
   const auto fn = [](const Values& v) { return Values{powers(kOpen, v[0], v[1])}; };
   const auto region = trace(moved(fn), std::vector<Type>(4, Type{DType::kF32, {}}));
   EXPECT_EQ(count_ops(*region, "while"), 1);
@@ -288,7 +282,7 @@ TEST(WhileLoop, SaysWhatDoesNotFit) {
                             "carry, got others; '0': f32[] became bf16[] of the top level"));
 }
 
-TEST(BoundedWhile, GivesWhatTheLoopGivesAndGradients) {
+TEST(BoundedWhile, ResultsAreThoseOfTheLoopAndHaveGradients) {
   const auto bounded = [](const Values& v) {
     const Tensor limit = v[1];
     return bounded_while([&](const Values& c) { return c[0] <= limit; },

@@ -39,12 +39,13 @@ PushedForward push_loop_forward(const Loop& loop, const Values& inputs, const Va
   std::vector<bool> has_tangent;
   for (const Tensor& t : tangents) has_tangent.push_back(static_cast<bool>(t));
   const BodyFlow flow = flow_of_while(a, loop.body->results().size());
-  const std::vector<bool> moved = at_ports(
-      marks_through_runs(flow, has_tangent,
-                         [&](size_t r, const std::vector<bool>& parameters) {
-                           return active_results(r == 0 ? *loop.condition : *loop.body, parameters);
-                         }),
-      flow.regions[1].parameters);  // of the body
+  const std::vector<bool> moved =
+      at_ports(marks_through_trips(flow, has_tangent,
+                                   [&](size_t r, const std::vector<bool>& parameters) {
+                                     return active_results(r == 0 ? *loop.condition : *loop.body,
+                                                           parameters);
+                                   }),
+               flow.regions[1].parameters);  // of the body
   Values of_consts, of_carry;
   for (size_t i = 0; i < moved.size(); ++i) {
     if (!moved[i]) continue;

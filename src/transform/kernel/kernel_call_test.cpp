@@ -1,15 +1,12 @@
-#include "transform/kernel/kernel_call.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/slice.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
-#include "transform/kernel/gated_silu.h"
+#include "transform/kernel/kernels.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -39,7 +36,7 @@ TEST(KernelCall, TheInterpreterRunsTheFallback) {
   EXPECT_EQ(eval(gate, {kX, kX}), eval(gate_by_ops, {kX, kX}));
 }
 
-TEST(KernelCall, WithoutItsOwnTheGradientIsThatOfTheFallback) {
+TEST(KernelCall, AKernelWithoutAGradientHasThatOfTheFallback) {
   check_gradients(scaled_exp, {kX, kW});
 }
 

@@ -216,7 +216,7 @@ TEST(ReferenceLaw, EveryRowEvaluatesToIt) {
 }
 
 // The ops that gradients emit have attributes that no sample has.
-TEST(ReferenceLaw, SoDoTheOpsOfGradients) {
+TEST(ReferenceLaw, OpsOfGradientsAgreeWithTheReference) {
   for (const OpSample& sample : testing::all_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     const auto forward = trace(sample.fn, types_of_all(sample.inputs));
@@ -235,7 +235,7 @@ TEST(ReferenceLaw, SoDoTheOpsOfGradients) {
 }
 
 // The same for batches: each argument has a copy of its values for each of two examples.
-TEST(ReferenceLaw, SoDoTheOpsOfBatches) {
+TEST(ReferenceLaw, OpsOfBatchesAgreeWithTheReference) {
   for (const OpSample& sample : testing::all_samples()) {
     if (sample.inputs.empty()) continue;
     SCOPED_TRACE(fmt::format("batch of {}", sample.op));

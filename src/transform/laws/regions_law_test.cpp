@@ -41,8 +41,8 @@ TEST(RegionsLaw, NoRowLacksARule) {
       if (op.regions.empty()) return;
       with_regions.emplace(op.rules->name());
       EXPECT_THAT(missing_region_rules(op.rules->row(), op), IsEmpty()) << op.rules->name();
-      EXPECT_EQ(runs_of_regions(op).size(), op.regions.size()) << op.rules->name();
-      EXPECT_EQ(counted_runs(op).size(), op.regions.size()) << op.rules->name();
+      EXPECT_EQ(trips_of_regions(op).size(), op.regions.size()) << op.rules->name();
+      EXPECT_EQ(counted_trips(op).size(), op.regions.size()) << op.rules->name();
     });
   }
   EXPECT_GE(with_regions.size(), 8u);
@@ -66,10 +66,10 @@ TEST(RegionsLaw, ARuleThatARowLacksIsNamed) {
 }
 
 // The type of a value in one run of a region, from that of the op's operand or result.
-Type type_in_run(Type type, const Port& port, const RegionRuns& runs) {
+Type type_in_run(Type type, const Port& port, const RegionTrips& trips) {
   if (port.flow == Flow::kSliced) type.dims.erase(type.dims.begin());
   for (size_t d = 0; port.flow == Flow::kPart && d < port.spec.dims.size(); ++d)
-    type.dims[d] /= num_parts(port.spec.dims[d], Mesh{runs.axes});
+    type.dims[d] /= num_parts(port.spec.dims[d], Mesh{trips.axes});
   return type;
 }
 
@@ -81,18 +81,18 @@ TEST(RegionsLaw, TypesFitTheFlow) {
       ASSERT_EQ(flow.regions.size(), op.regions.size()) << op.rules->name();
       for (size_t r = 0; r < op.regions.size(); ++r) {
         SCOPED_TRACE(fmt::format("region {} of {}", r, op.rules->name()));
-        const auto& [parameters, results, runs] = flow.regions[r];
+        const auto& [parameters, results, trips] = flow.regions[r];
         ASSERT_EQ(parameters.size(), op.region(r).parameters().size());
         ASSERT_LE(results.size(), op.region(r).results().size());
         for (size_t i = 0; i < parameters.size(); ++i) {
-          EXPECT_EQ(type_in_run(op.inputs[parameters[i].at].type(), parameters[i], runs),
+          EXPECT_EQ(type_in_run(op.inputs[parameters[i].at].type(), parameters[i], trips),
                     op.region(r).parameters()[i].type());
           if (parameters[i].flow == Flow::kCarried) {
             EXPECT_EQ(op.outputs[parameters[i].carried_from], op.region(r).parameters()[i].type());
           }
         }
         for (size_t i = 0; i < results.size(); ++i) {
-          EXPECT_EQ(type_in_run(op.outputs[results[i].at], results[i], runs),
+          EXPECT_EQ(type_in_run(op.outputs[results[i].at], results[i], trips),
                     op.region(r).results()[i].type());
         }
         seen.emplace(op.rules->name());
@@ -115,7 +115,7 @@ struct Seen {
   const Region* region = nullptr;
   RegionPath path;
   std::vector<HostTensor> values;  // in the order of values_of
-  Shape runs;                      // the leading dims of each value
+  Shape trips;                     // the leading dims of each value
   std::optional<HostTensor> ran;   // none: always
 
   const HostTensor& all_of(const Tensor& t) const {
@@ -124,7 +124,7 @@ struct Seen {
     return values[static_cast<size_t>(found - own.begin())];
   }
   HostTensor at(const Tensor& t, int64_t run) const { return part_of(all_of(t), run, t.shape()); }
-  int64_t num_runs() const { return Type{DType::kPred, runs}.num_elements(); }
+  int64_t num_runs() const { return Type{DType::kPred, trips}.num_elements(); }
   bool is_run(int64_t run) const {
     if (!ran) return true;
     return ran->values<bool>()[static_cast<size_t>(run / (num_runs() / ran->size()))];
@@ -149,7 +149,7 @@ class Program {
       seen.values.push_back(results[o.result]);
       const Tensor value = values_of(*seen.region)[o.index];
       const Shape& dims = results[o.result].shape();
-      seen.runs.assign(dims.begin(), dims.end() - value.rank());
+      seen.trips.assign(dims.begin(), dims.end() - value.rank());
       if (o.ran) seen.ran = results[*o.ran];
     }
   }
@@ -161,9 +161,9 @@ class Program {
       if (seen.path.empty()) continue;
       const auto [op, region] = seen.path.back();
       SCOPED_TRACE(fmt::format("region {} of {}", region, op->rules->name()));
-      const RegionRuns runs = runs_of(seen.path.back());
-      if (runs.repeats == Repeats::kDevices) continue;  // their parameters are parts
-      const int64_t in_each = runs.repeats == Repeats::kOnce ? 1 : seen.runs.back();
+      const RegionTrips trips = trips_of(seen.path.back());
+      if (trips.repeats == Repeats::kDevices) continue;  // their parameters are parts
+      const int64_t in_each = trips.repeats == Repeats::kOnce ? 1 : seen.trips.back();
       for (int64_t run = 0; run < seen.num_runs(); ++run) {
         if (!seen.is_run(run)) continue;
         for (size_t p = 0; p < seen.region->parameters().size(); ++p) {
@@ -192,7 +192,7 @@ class Program {
     RegionPath path = seen.path;
     path.pop_back();
     const int64_t outer = run / in_each;
-    if (const auto& other = source.run) {
+    if (const auto& other = source.trip) {
       path.push_back({seen.path.back().op, other->region});
       return at(path).at(source.value, outer * in_each + other->index);
     }
@@ -221,7 +221,7 @@ TEST(RegionsLaw, ParametersHaveTheValuesOfTheirSources) {
   for (const OpSample& sample : testing::body_samples()) check_sample(sample, sample.fn);
 }
 
-TEST(RegionsLaw, SoDoThoseOfGradients) {
+TEST(RegionsLaw, ParametersOfGradientsHaveTheValuesOfTheirSources) {
   for (const OpSample& sample : testing::body_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     std::vector<HostTensor> cotangents;

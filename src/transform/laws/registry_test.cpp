@@ -3,7 +3,7 @@
 #include <set>
 
 #include "ir/op_rules.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/ops.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 
 #include "ir/hlo_builder.h"
 #include "ir/op_rules.h"
-#include "ops/movement/sort.h"
+#include "ops/movement/movement.h"
 #include "transform/bodies.h"
 #include "transform/linalg/linalg.h"
 #include "transform/trace.h"
@@ -38,7 +38,7 @@ double flops(const Decomposition& fn, const std::vector<Type>& types, std::strin
   return of_op(fn, types, name, [](const OpNode& op) { return op.rules->row().cost.flops(op); });
 }
 
-TEST(LinalgCost, OfOneMatrix) {
+TEST(LinalgCost, OneMatrixHasTheKnownCosts) {
   EXPECT_EQ(flops(cholesky_of, {f32({4, 4})}, "cholesky"), 128);
   EXPECT_EQ(flops(cholesky_of, {f32({10, 10})}, "cholesky"), 2000);
   EXPECT_EQ(flops(solved, {f32({4, 4}), f32({4, 3})}, "triangular_solve"), 96);
@@ -49,7 +49,7 @@ TEST(LinalgCost, OfOneMatrix) {
   EXPECT_EQ(flops(eigh_of, {f32({10, 10})}, "eigh"), 108000);
 }
 
-TEST(LinalgCost, OfABatchIsThatOfEachMatrix) {
+TEST(LinalgCost, ABatchCostsWhatItsMatricesCost) {
   EXPECT_EQ(flops(cholesky_of, {f32({2, 3, 4, 4})}, "cholesky"), 6 * 128);
   EXPECT_EQ(flops(solved, {f32({5, 4, 4}), f32({5, 4, 3})}, "triangular_solve"), 5 * 96);
   EXPECT_EQ(flops(qr_of, {f32({5, 4, 3})}, "qr"), 5 * 288);
@@ -57,7 +57,7 @@ TEST(LinalgCost, OfABatchIsThatOfEachMatrix) {
 }
 
 // Of the lines of the axis that is sorted, for each key.
-TEST(LinalgCost, OfSorts) {
+TEST(LinalgCost, ASortCountsItsComparisons) {
   const auto sorted = [](int64_t axis) {
     return [axis](const Values& v) { return Values{sort(v[0], axis)}; };
   };
@@ -75,8 +75,8 @@ double flops_of_all(const Region& region) {
   double out = 0;
   for (const OpNode* op : region.ops()) {
     if (op->regions.empty()) out += op->rules->row().cost.flops(*op);
-    const std::vector<double> runs = counted_runs(*op);
-    for (size_t i = 0; i < runs.size(); ++i) out += runs[i] * flops_of_all(*op->regions[i]);
+    const std::vector<double> trips = counted_trips(*op);
+    for (size_t i = 0; i < trips.size(); ++i) out += trips[i] * flops_of_all(*op->regions[i]);
   }
   return out;
 }
@@ -126,7 +126,7 @@ class Counter : public HloBuilder {
 };
 
 // The formulas leave out terms of lower order, which are below 10 % for n = 64.
-TEST(LinalgCost, IsThatOfTheOpsThatACompositeBecomes) {
+TEST(LinalgCost, ACompositeCostsWhatItsOpsCost) {
   const std::map<std::string, std::pair<Decomposition, std::vector<Type>>> composites = {
       {"cholesky", {cholesky_of, {f32({64, 64})}}},
       {"triangular_solve", {solved, {f32({64, 64}), f32({64, 64})}}},

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/movement/dynamic_slice.h"
+#include "ops/movement/movement.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
@@ -31,7 +31,7 @@ Tensor definite(const Tensor& x) {
   return matmul(x, transposed(x)) + eye(x.dim(-2), x.dim(-2), 0, x.dtype());
 }
 
-TEST(Cholesky, OfAMatrix) {
+TEST(Cholesky, AMatrixHasTheKnownFactor) {
   const HostTensor expected({3, 3}, {2.0, 0.0, 0.0, 1.0, 2.0, 0.0, -0.5, 0.75, 1.479019945774904});
   expect_near(run([](const Values& v) { return cholesky(v[0]); }, {kSymmetric}), expected, 1e-14);
 }
@@ -48,7 +48,7 @@ TEST(Cholesky, HasTheGradientOfJax) {
   expect_near(eval(gradient, {kSymmetric})[0], expected, 1e-6);
 }
 
-TEST(Cholesky, IsAFactorOfTheMatrix) {
+TEST(Cholesky, TheFactorTimesItsTransposeIsTheMatrix) {
   for (const int64_t n : {1, 2, 7, 20}) {
     const HostTensor x = random_tensor({DType::kF32, {2, 3, n, n}}, 5).astype(DType::kF32);
     const HostTensor a = run([](const Values& v) { return definite(v[0]); }, {x});
@@ -60,7 +60,7 @@ TEST(Cholesky, IsAFactorOfTheMatrix) {
   }
 }
 
-TEST(Cholesky, OfAnIndefiniteMatrixIsNanFromThereOn) {
+TEST(Cholesky, AnIndefiniteMatrixGivesNaNFromThereOn) {
   const HostTensor l = run([](const Values& v) { return cholesky(v[0]); },
                            {HostTensor({2, 2}, {4.f, 2.f, 2.f, -1.f})});
   EXPECT_EQ(l.at(0), 2);
@@ -101,7 +101,7 @@ TEST(TriangularSolve, IgnoresTheOtherTriangle) {
   EXPECT_EQ(x, HostTensor({2, 1}, {1.f, 2.f}));
 }
 
-TEST(Qr, OfATallMatrix) {
+TEST(Qr, ATallMatrixHasTheKnownFactors) {
   const auto y = eval(
       [](const Values& v) {
         const auto [q, r] = qr(v[0]);
@@ -117,7 +117,7 @@ TEST(Qr, OfATallMatrix) {
               1e-14);
 }
 
-TEST(Qr, OfAWideMatrix) {
+TEST(Qr, AWideMatrixHasTheKnownFactors) {
   const auto y = eval(
       [](const Values& v) {
         const auto [q, r] = qr(transposed(v[0]));
@@ -154,7 +154,7 @@ TEST(Qr, HasOrthonormalColumnsAndATriangle) {
 }
 
 // The reflection of a column that is zero below the diagonal is none.
-TEST(Qr, OfATriangleAndOfZeros) {
+TEST(Qr, ATriangleAndZerosHaveFactors) {
   const auto r_of = [](const Values& v) { return qr(v[0]).second; };
   const HostTensor triangle({2, 2}, {-3.f, 2.f, 0.f, 5.f}), nothing = HostTensor::zeros({3, 2});
   EXPECT_EQ(run(r_of, {triangle}), triangle);
@@ -162,7 +162,7 @@ TEST(Qr, OfATriangleAndOfZeros) {
             HostTensor::zeros({2, 2}));
 }
 
-TEST(Eigh, OfAMatrix) {
+TEST(Eigh, AMatrixHasTheKnownEigenvalues) {
   const auto y = eval(
       [](const Values& v) {
         const auto [values, vectors] = eigh(v[0]);
@@ -200,7 +200,7 @@ TEST(Eigh, DecomposesTheMatrix) {
   }
 }
 
-TEST(Eigh, OfADiagonalMatrixIsExact) {
+TEST(Eigh, ADiagonalMatrixIsExact) {
   const HostTensor x({3, 3}, {3.f, 0.f, 0.f, 0.f, -1.f, 0.f, 0.f, 0.f, 2.f});
   EXPECT_EQ(run([](const Values& v) { return eigh(v[0]).first; }, {x}),
             HostTensor({3}, {-1.f, 2.f, 3.f}));
@@ -216,14 +216,14 @@ HostTensor gradient_at_equal(const std::function<Tensor(const Tensor&)>& loss) {
 }
 
 // The sum of the cubes of the eigenvalues is the trace of x^3. Its gradient is 3 x^2.
-TEST(Eigh, OfEqualEigenvaluesHasTheGradientOfTheirSums) {
+TEST(Eigh, EqualEigenvaluesHaveTheGradientOfTheirSums) {
   const HostTensor expected({3, 3}, {12.0, 0.0, 0.0, 0.0, 12.0, 0.0, 0.0, 0.0, 3.0});
   expect_near(gradient_at_equal([](const Tensor& x) { return sum(integer_pow(eigh(x).first, 3)); }),
               expected, 1e-12);
 }
 
 // The projection P on the eigenspace of 2 moves by (P dx (1 - P) + (1 - P) dx P) / (2 - -1).
-TEST(Eigh, OfEqualEigenvaluesHasTheGradientOfTheirEigenspace) {
+TEST(Eigh, EqualEigenvaluesHaveTheGradientOfTheirEigenspace) {
   const HostTensor weights({3, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 7.0});
   const double a = (3.0 + 1.0) / 2 / 3, b = (6.0 + 2.0) / 2 / 3;
   const HostTensor expected({3, 3}, {0.0, 0.0, a, 0.0, 0.0, b, a, b, 0.0});
@@ -260,7 +260,7 @@ TEST(Solve, HasGradients) {
   check_gradients([&](const Values& v) { return Values{inverse(shifted(v[0]))}; }, {a});
 }
 
-TEST(MatrixNorm, OfAMatrix) {
+TEST(MatrixNorm, AMatrixHasTheKnownNorms) {
   const std::pair<MatrixNorm, double> cases[] = {{MatrixNorm::kFrobenius, 9.539392014169456},
                                                  {MatrixNorm::kOne, 12},
                                                  {MatrixNorm::kInfinity, 11},
@@ -278,7 +278,7 @@ TEST(MatrixNorm, OfAMatrix) {
 }
 
 // jnp.linalg.vector_norm(x, ord, axis)
-TEST(VectorNorm, OfVectors) {
+TEST(VectorNorm, VectorsHaveTheKnownNorms) {
   const HostTensor x({2, 3}, {3.0, -4.0, 0.0, -1.0, 2.0, 2.0});
   const std::pair<double, std::vector<double>> cases[] = {
       {2, {5, 3}},
@@ -314,7 +314,7 @@ TEST(VectorNorm, HasGradientsAlsoOfZeros) {
   }
 }
 
-TEST(VectorNorm, OfComplexAndSpecialAndNoNumbers) {
+TEST(VectorNorm, ComplexSpecialAndNoNumbersHaveNorms) {
   const auto length = [](const Values& v) { return vector_norm(complex(v[0], v[1])); };
   EXPECT_EQ(run(length, {HostTensor({1}, {3.f}), HostTensor({1}, {-4.f})}), HostTensor({}, {5.f}));
   for (const double p : {0.5, 1.0, 2.0, 3.0, kInf, -kInf}) {
@@ -344,7 +344,7 @@ TEST(VectorNorm, SaysWhatItExpects) {
             "level (parameter)");
 }
 
-TEST(MatrixNorm, OfZerosHasAGradientOfZeros) {
+TEST(MatrixNorm, ZerosHaveAGradientOfZeros) {
   const auto gradient = [](const Values& v) {
     return value_and_grad([](const Values& x) { return Values{matrix_norm(x[0])}; }, v).second;
   };

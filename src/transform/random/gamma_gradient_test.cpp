@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/create.h"
-#include "ops/elementwise/convert.h"
+#include "ops/elementwise/elementwise.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 #include "transform/random/samplers.h"
@@ -53,7 +53,7 @@ TEST(GammaGradient, IsTheFiniteDifferenceAtOneProbability) {
 }
 
 // lax.random_gamma_grad of JAX 0.10.2, in f64. Operands are numbers of f32.
-TEST(GammaGradient, IsThatOfJax) {
+TEST(GammaGradient, ValuesAreThoseOfJax) {
   const std::vector<double> parameters = {0.1f, 0.1f, 0.7f, 3., 3., 50., 99., 150., 5000.},
                             numbers = {1e-6f, 2.5, 0.2f, 1., 9., 40., 120., 140., 5100.};
   const HostTensor a({9}, std::span(parameters)), x({9}, std::span(numbers));
@@ -68,7 +68,7 @@ TEST(GammaGradient, IsThatOfJax) {
   }
 }
 
-TEST(GammaGradient, OfLogarithmsIsDividedByTheNumber) {
+TEST(GammaGradient, TheGradientOfALogarithmIsDividedByTheNumber) {
   const HostTensor a({3}, {0.3, 2., 30.}), x({3}, {0.5, 3., 25.});
   HostTensor y(x.type());
   for (size_t i = 0; i < 3; ++i) y.values<double>()[i] = std::log(x.values<double>()[i]);
@@ -82,7 +82,7 @@ TEST(GammaGradient, OfLogarithmsIsDividedByTheNumber) {
               1e-5 * expected);
 }
 
-TEST(GammaGradient, OfOtherNumbersIsZeroOrNaN) {
+TEST(GammaGradient, TheGradientAtOtherNumbersIsZeroOrNaN) {
   const HostTensor dx =
       gradient(HostTensor({4}, {2.f, -1.f, 2.f, 0.f}), HostTensor({4}, {0.f, 1.f, -1.f, 1.f}));
   EXPECT_EQ(dx.at(0), 0);

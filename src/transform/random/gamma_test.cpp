@@ -5,11 +5,10 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "ops/reductions/reduce.h"
+#include "ops/reductions/reductions.h"
 #include "testing/error_without_lines.h"
 #include "testing/goodness_of_fit.h"
 #include "testing/host_tensors.h"
@@ -43,7 +42,7 @@ void expect_close(const HostTensor& x, const std::vector<double>& expected,
 
 const HostTensor kShapes({4}, {0.3f, 1.f, 2.5f, 20.f});
 
-TEST(RandomGamma, IsThatOfJax) {
+TEST(RandomGamma, ValuesAreThoseOfJax) {
   const GammaSampler gamma = [](const Key& k, const Shape& s) {
     return random::gamma(k, s, constant(kShapes));
   };
@@ -63,7 +62,7 @@ TEST(RandomGamma, LogarithmsReachBelowTheSmallestFloat) {
 }
 
 // t(3), chisquare(3), f(3, 5), generalized_normal(1.5) and ball(3, 1.5)
-TEST(RandomGamma, OthersAreThoseOfJax) {
+TEST(RandomGamma, RelatedSamplersAreThoseOfJax) {
   expect_close(
       gamma_draw([](const Key& k, const Shape& s) { return random::student_t(k, s, scalar(3)); },
                  {4}),
@@ -137,7 +136,7 @@ TEST(RandomGamma, FollowsItsDensity) {
   }
 }
 
-TEST(RandomGamma, OfOtherKeysFollowsItsDensity) {
+TEST(RandomGamma, ValuesOfOtherKeysFollowTheDensity) {
   testing::expect_distribution(gamma_draw(kRows[1].sampler, {500}, PrngImpl::kRbg), kRows[1].cdf);
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/movement/dynamic_slice.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"

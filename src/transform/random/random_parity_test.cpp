@@ -9,7 +9,7 @@
 
 #include "io/safetensors.h"
 #include "ops/create.h"
-#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/random/random.h"
 #include "testing/checkout.h"
 #include "transform/random/samplers.h"

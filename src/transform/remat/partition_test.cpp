@@ -7,11 +7,10 @@
 #include <algorithm>
 
 #include "ir/value_map.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/products/dot.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
 #include "testing/error_of.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/remat/remat.h"
 
 namespace axle {

@@ -4,17 +4,13 @@
 #include "ir/text/text_form.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/products/dot.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"
-#include "transform/control_flow/cond.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/control_flow/loop_ops.h"
-#include "transform/control_flow/scan.h"
 #include "transform/remat/remat.h"
 #include "transform/simplify.h"
 
@@ -97,7 +93,7 @@ std::vector<Loop> loops_of(const TensorFunction& fn) { return loops(*step_of(fn)
 // The backward loop stacks the cotangents of both weights.
 constexpr int64_t kGradients = 2;
 
-TEST(RematStructure, WithoutRematAllThatIsReadAgainIsStacked) {
+TEST(RematStructure, EverythingReadAgainIsStackedWithoutRemat) {
   // Layer input, q, tanh, sin and their product.
   EXPECT_THAT(loops_of(structure_layers(plain)),
               ElementsAre(Loop{2, 5, 2}, Loop{4, kGradients, 1}));
@@ -132,7 +128,7 @@ TEST(RematStructure, SavingEverythingIsLikeNoRemat) {
               ElementsAre(Loop{2, 5, 2}, Loop{4, kGradients, 1}));
 }
 
-TEST(RematStructure, RematAroundTheLoopRunsItAgain) {
+TEST(RematStructure, RematAroundTheLoopComputesItAgain) {
   const TensorFunction inner = structure_layers(remats(save_names({"q_proj"})));
   const auto step = step_of([&](const Values& v) { return remat(inner, v, save_nothing()); });
   EXPECT_THAT(loops(*step), ElementsAre(Loop{2, 0, 2}, Loop{2, 2, 2}, Loop{4, kGradients, 3}));

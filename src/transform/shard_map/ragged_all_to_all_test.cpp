@@ -1,8 +1,7 @@
 // ragged_all_to_all on simulated devices: its edges. collective_samples.h has what it means.
-#include "ops/collectives/ragged_all_to_all.h"
-
 #include <gmock/gmock.h>
 
+#include "ops/collectives/collectives.h"
 #include "testing/collective_samples.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"

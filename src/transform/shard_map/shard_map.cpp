@@ -13,8 +13,8 @@
 #include "ir/hlo_builder.h"
 #include "ops/collectives/collectives.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/bodies.h"
@@ -180,14 +180,14 @@ BodyFlow flow_of_shard_map(const OpNode& op) {
   // A kept value may differ on every device: its parts are concatenated along dim 0, over all axes.
   return {{{.parameters = parts(a.in_specs),
             .results = parts(a.out_specs),
-            .runs = {.repeats = Repeats::kDevices, .count = a.num_devices(), .axes = a.axes}}},
+            .trips = {.repeats = Repeats::kDevices, .count = a.num_devices(), .axes = a.axes}}},
           Port{.flow = Flow::kPart, .spec = {{names_of(a.axes)}}}};
 }
 
 // A scalar that is kept is a part of one element. Sliced results are stacked, one for each device.
 Values emit_shard_map_like(const OpNode& op, const BodyFlow& flow, Regions regions,
                            const Values& operands) {
-  const auto& [parameters, results, runs] = flow.regions[0];
+  const auto& [parameters, results, trips] = flow.regions[0];
   const Region& body = *regions[0];
   ShardMapAttributes a = op.attrs<ShardMapAttributes>();
   a.in_specs.clear();
@@ -240,7 +240,7 @@ Linearized linearize_shard_map(const OpNode& op, const Values& inputs,
       split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
   const size_t num_results = op.outputs.size();
   BodyFlow flow = flow_of_shard_map(op), backward = flow;
-  auto& [parameters, results, runs] = backward.regions[0];
+  auto& [parameters, results, trips] = backward.regions[0];
   const auto add = [](std::vector<Port>& ports, Port port) {
     port.at = ports.size();
     ports.push_back(std::move(port));

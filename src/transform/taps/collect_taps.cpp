@@ -1,13 +1,12 @@
-#include "transform/taps/collect_taps.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <map>
 
 #include "ops/annotate.h"
-#include "transform/clone.h"
 #include "transform/taps/observe.h"
+#include "transform/taps/taps.h"
+#include "transform/trace.h"
 
 namespace axle {
 namespace {
@@ -58,7 +57,7 @@ Tapped collect_taps(const Region& region, Collect which) {
       const int number = ++count[collected.name];
       if (number > 1) collected.name += fmt::format("#{}", number);
       for (const RegionStep& step : found.path)
-        collected.num_leading_dims += runs_of(step).repeats == Repeats::kOnce ? 0 : 1;
+        collected.num_leading_dims += trips_of(step).repeats == Repeats::kOnce ? 0 : 1;
       collected.ran = found.ran;
       out.taps.push_back(std::move(collected));
       last = op;

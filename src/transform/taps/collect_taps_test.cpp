@@ -1,19 +1,15 @@
-#include "transform/taps/collect_taps.h"
-
 #include <gmock/gmock.h>
 
 #include "base/error.h"
 #include "ir/eval.h"
 #include "ops/ops.h"
 #include "transform/call.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
-#include "transform/control_flow/while_loop.h"
-#include "transform/custom_vjp.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 #include "transform/shard_map/shard_map.h"
 #include "transform/simplify.h"
+#include "transform/taps/taps.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -87,7 +83,7 @@ TEST(Taps, AScanStacksThem) {
   EXPECT_EQ(r.taps[0].num_leading_dims, 1u);
 }
 
-TEST(Taps, OnlyTheBranchThatIsTakenRan) {
+TEST(Taps, OnlyTheBranchThatIsTakenIsReported) {
   const auto branch = [](double by, bool taps) {
     return [=](const Values& v) {
       const Tensor y = v[0] * by;
@@ -268,7 +264,7 @@ TEST(Taps, PrintsAreLinesWithTheirIteration) {
                           "layers/layer[2]: x = 4, and x * {{1, 2}} = f32[2] {4, 8}"));
 }
 
-TEST(Taps, APrintNeedsOnePlaceForEachValue) {
+TEST(Taps, APrintNeedsOneBracePairForEachValue) {
   try {
     trace(
         [](const Values& x) {

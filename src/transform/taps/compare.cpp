@@ -1,5 +1,3 @@
-#include "transform/taps/compare.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,9 +7,9 @@
 #include <map>
 
 #include "ir/eval.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 namespace {
@@ -82,7 +80,7 @@ std::vector<HostTensor> fetch(const ComparedProgram& program, const RegionPath& 
 
 size_t num_leading_dims(const RegionPath& path) {
   return static_cast<size_t>(std::ranges::count_if(
-      path, [](const RegionStep& step) { return runs_of(step).repeats != Repeats::kOnce; }));
+      path, [](const RegionStep& step) { return trips_of(step).repeats != Repeats::kOnce; }));
 }
 
 // The part of a fetched value that one run of its region computed.
@@ -177,8 +175,8 @@ class Comparer {
       while (next < pairs.size() && (of_a.empty() || bytes < options_.max_bytes)) {
         const auto [x, y] = pairs[next++];
         for (uint32_t r = 0; r < x->outputs.size(); ++r) {
-          of_a.emplace_back(const_cast<OpNode*>(x), r);
-          of_b.emplace_back(const_cast<OpNode*>(y), r);
+          of_a.emplace_back(x, r);
+          of_b.emplace_back(y, r);
           owners.emplace_back(x, y);
           bytes += static_cast<int64_t>(x->outputs[r].num_bytes()) * total_runs(level.a);
         }
@@ -203,23 +201,23 @@ class Comparer {
   }
 
   static bool repeats_last(const Level& level) {
-    return !level.a.empty() && runs_of(level.a.back()).repeats != Repeats::kOnce;
+    return !level.a.empty() && trips_of(level.a.back()).repeats != Repeats::kOnce;
   }
   static int64_t num_runs(const Level& level, const HostTensor& value) {
     return repeats_last(level) ? value.shape()[level.at.size()] : 1;
   }
   static int64_t total_runs(const RegionPath& path) {
-    int64_t runs = 1;
+    int64_t trips = 1;
     for (const RegionStep& step : path) {
-      const RegionRuns own = runs_of(step);
-      if (own.repeats != Repeats::kOnce) runs *= own.count.value_or(kOptions.while_iterations);
+      const RegionTrips own = trips_of(step);
+      if (own.repeats != Repeats::kOnce) trips *= own.count.value_or(kOptions.while_iterations);
     }
-    return runs;
+    return trips;
   }
   // Returns the index of the iteration that runs at place `run`.
   static int64_t index_of(const Level& level, int64_t run) {
-    const RegionRuns runs = runs_of(level.a.back());
-    return runs.is_reversed ? *runs.count - 1 - run : run;
+    const RegionTrips trips = trips_of(level.a.back());
+    return trips.is_reversed ? *trips.count - 1 - run : run;
   }
 
   static std::vector<OperandStatistics> operands(const ComparedProgram& program,

@@ -1,13 +1,10 @@
-#include "transform/taps/compare.h"
-
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
-#include "transform/control_flow/while_loop.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/simplify.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 namespace {

@@ -1,5 +1,3 @@
-#include "transform/taps/non_finite.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,14 +9,11 @@
 
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "transform/bodies.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 namespace {
@@ -108,7 +103,7 @@ std::vector<int64_t> rows_of(const Place& place, const Shape& dims) {
   std::vector<int64_t> rows{0};
   size_t dim = 0;
   for (size_t i = 0; i < place.path.size(); ++i) {
-    if (runs_of(place.path[i]).repeats == Repeats::kOnce) continue;
+    if (trips_of(place.path[i]).repeats == Repeats::kOnce) continue;
     const int64_t size = dims[dim++];
     std::vector<int64_t> next;
     for (const int64_t row : rows) {
@@ -125,13 +120,13 @@ std::vector<int64_t> rows_of(const Place& place, const Shape& dims) {
 
 // Returns the device that a row belongs to: its place along the axes of each shard_map around it.
 std::string device_of(const Place& place, const Shape& dims, int64_t row) {
-  std::vector<RegionRuns> repeated;
+  std::vector<RegionTrips> repeated;
   Shape sizes;
   for (const RegionStep& step : place.path) {
-    RegionRuns runs = runs_of(step);
-    if (runs.repeats == Repeats::kOnce) continue;
+    RegionTrips trips = trips_of(step);
+    if (trips.repeats == Repeats::kOnce) continue;
     sizes.push_back(dims[sizes.size()]);
-    repeated.push_back(std::move(runs));
+    repeated.push_back(std::move(trips));
   }
   const std::vector<int64_t> at = index_of(row, sizes);
   std::vector<std::string> out;
@@ -279,7 +274,7 @@ class Search {
     std::vector<int64_t> out;
     for (size_t i = 0; i < place.path.size(); ++i) {
       out.push_back(place.path[i].op->id);
-      out.push_back(runs_of(place.path[i]).is_reversed ? -place.at[i] : place.at[i]);
+      out.push_back(trips_of(place.path[i]).is_reversed ? -place.at[i] : place.at[i]);
       out.push_back(static_cast<int64_t>(place.path[i].region));
     }
     return out;
@@ -315,8 +310,8 @@ class Search {
         parameters.begin());
     const Place outer = found.place.outer(program_);
     const ParameterSource source = source_of(*op, {region, found.place.at.back()}, position);
-    if (const auto& run = source.run)
-      add(outer.inner(*op, run->region, run->index), source.value);
+    if (const auto& trip = source.trip)
+      add(outer.inner(*op, trip->region, trip->index), source.value);
     else
       add(outer, source.value);
     return false;
@@ -325,8 +320,8 @@ class Search {
   void enter(const Found& found, const OpNode& op, size_t region) {
     const Tensor& result = op.region(region).results()[found.value.index()];
     const auto at = [&](int64_t iteration) { return found.place.inner(op, region, iteration); };
-    const RegionRuns runs = runs_of({&op, region});
-    switch (runs.repeats) {
+    const RegionTrips trips = trips_of({&op, region});
+    switch (trips.repeats) {
       case Repeats::kOnce:
         return add(at(0), result);
       case Repeats::kDevices:
@@ -334,7 +329,7 @@ class Search {
       case Repeats::kIterations:
         break;
     }
-    for (int64_t i = 0; i < runs.count.value_or(kNonFiniteOptions.while_iterations); ++i)
+    for (int64_t i = 0; i < trips.count.value_or(kNonFiniteOptions.while_iterations); ++i)
       add(at(i), result);
   }
 
@@ -353,7 +348,7 @@ NonFiniteOrigin measure(const Region& program, const RunRegion& run, FiniteMarks
   if (!value.is_parameter()) out.op = op.rules->name();
   for (size_t i = 0; i < place.path.size(); ++i) {
     const OpNode& around = *place.path[i].op;
-    if (runs_of(place.path[i]).repeats == Repeats::kIterations)
+    if (trips_of(place.path[i]).repeats == Repeats::kIterations)
       out.iterations.push_back(place.at[i]);
     out.backward = out.backward || around.phase == Phase::kBackward;
   }

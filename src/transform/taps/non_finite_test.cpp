@@ -1,18 +1,14 @@
-#include "transform/taps/non_finite.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 
 #include "ops/ops.h"
-#include "transform/control_flow/cond.h"
-#include "transform/control_flow/scan.h"
-#include "transform/control_flow/while_loop.h"
+#include "transform/control_flow/control_flow.h"
 #include "transform/grad.h"
 #include "transform/remat/remat.h"
 #include "transform/shard_map/shard_map.h"
-#include "transform/taps/compare.h"
+#include "transform/taps/taps.h"
 
 namespace axle {
 namespace {

@@ -8,15 +8,10 @@
 #include "base/lists.h"
 #include "ir/eval.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "transform/bodies.h"
-#include "transform/clone.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -94,12 +89,12 @@ class Emitter {
   // Returns the results of a copy of the op, or none if nothing is taken out of its regions.
   std::optional<Values> copy_op(const OpNode& op, const Values& inputs, const RegionPath& path,
                                 std::vector<Extra>& extras) const {
-    const std::vector<RegionRuns> runs = runs_of_regions(op);
+    const std::vector<RegionTrips> trips = trips_of_regions(op);
     Regions regions = op.regions;
     std::vector<std::vector<Extra>> found(regions.size());
     bool is_widened = false;
     for (size_t i = 0; i < regions.size(); ++i) {
-      if (!runs[i].is_open) continue;
+      if (!trips[i].is_open) continue;
       Body inner = body(op, i, path);
       if (inner.extras.empty()) continue;
       regions[i] = std::move(inner.region);
@@ -124,7 +119,7 @@ class Emitter {
 
 }  // namespace
 
-RegionRuns runs_of(const RegionStep& step) { return runs_of_regions(*step.op)[step.region]; }
+RegionTrips trips_of(const RegionStep& step) { return trips_of_regions(*step.op)[step.region]; }
 
 Observed observe(const Region& region, const RegionObserver& observer,
                  const ObserveOptions& options) {

@@ -11,7 +11,6 @@
 
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
-#include "transform/clone.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -26,7 +25,7 @@ struct RegionStep {
 using RegionPath = std::vector<RegionStep>;
 
 /// Returns the runs of the region.
-RegionRuns runs_of(const RegionStep& step);
+RegionTrips trips_of(const RegionStep& step);
 
 /// Called after all ops of a region were copied, with the copies of its values. Returns the values
 /// to take out, which it may compute.
@@ -57,8 +56,8 @@ struct ObserveOptions {
 };
 
 /// Returns the program with the values that `observer` returns as extra results. Its own results
-/// keep their bits. Only open regions are observed (RegionRuns): not the condition of a while loop,
-/// the rules of custom_vjp and the fallback of a kernel. Bodies that run once (call, remat,
+/// keep their bits. Only open regions are observed (RegionTrips): not the condition of a while
+/// loop, the rules of custom_vjp and the fallback of a kernel. Bodies that run once (call, remat,
 /// custom_vjp) become part of their surroundings if they are observed.
 Observed observe(const Region& region, const RegionObserver& observer,
                  const ObserveOptions& options = {});

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/interpreter.h"
-#include "data/chat/jinja/operators.h"
-#include "data/chat/jinja/printing.h"
-#include "data/chat/jinja/text_methods.h"
 
 namespace axle::jinja {
 

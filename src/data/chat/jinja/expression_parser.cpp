@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/unicode.h"
-#include "data/chat/jinja/filters.h"
-#include "data/chat/jinja/globals.h"
+#include "data/chat/jinja/builtins.h"
 
 namespace axle::jinja {
 namespace {

@@ -1,5 +1,3 @@
-#include "data/chat/jinja/filters.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -7,7 +5,7 @@
 #include <map>
 
 #include "base/text/text.h"
-#include "data/chat/jinja/operators.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

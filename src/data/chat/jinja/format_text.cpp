@@ -5,8 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "data/chat/jinja/operators.h"
-#include "data/chat/jinja/printing.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

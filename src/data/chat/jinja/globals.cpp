@@ -1,5 +1,3 @@
-#include "data/chat/jinja/globals.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,7 @@
 #include <map>
 
 #include "base/text/text.h"
-#include "data/chat/jinja/filters.h"
-#include "data/chat/jinja/operators.h"
-#include "data/chat/jinja/printing.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "data/chat/jinja/globals.h"
-#include "data/chat/jinja/printing.h"
+#include "data/chat/jinja/builtins.h"
 
 namespace axle::jinja {
 

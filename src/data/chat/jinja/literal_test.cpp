@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/lexer.h"
-#include "data/chat/jinja/printing.h"
 #include "data/chat/jinja/template.h"
 #include "testing/error_of.h"
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "data/chat/jinja/filters.h"
-#include "data/chat/jinja/globals.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

@@ -1,12 +1,10 @@
-#include "data/chat/jinja/operators.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/lists.h"
-#include "data/chat/jinja/printing.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

@@ -1,10 +1,9 @@
-#include "data/chat/jinja/printing.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

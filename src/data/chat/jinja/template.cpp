@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text/unicode.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/expression_parser.h"
-#include "data/chat/jinja/globals.h"
 
 namespace axle::jinja {
 namespace {

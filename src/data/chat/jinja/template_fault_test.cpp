@@ -7,7 +7,7 @@
 #include <ctime>
 #include <random>
 
-#include "data/chat/jinja/filters.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/template.h"
 #include "testing/error_of.h"
 #include "testing/peak_memory.h"

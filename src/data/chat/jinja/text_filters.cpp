@@ -6,10 +6,7 @@
 #include "base/lists.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "data/chat/jinja/filters.h"
-#include "data/chat/jinja/operators.h"
-#include "data/chat/jinja/printing.h"
-#include "data/chat/jinja/text_methods.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

@@ -1,5 +1,3 @@
-#include "data/chat/jinja/text_methods.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 
 #include "base/lists.h"
 #include "base/text/unicode.h"
-#include "data/chat/jinja/printing.h"
+#include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

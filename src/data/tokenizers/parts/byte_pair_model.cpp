@@ -160,7 +160,7 @@ void BytePairModel::cut_unused(std::vector<int32_t>& ids, size_t first) const {
 
 void BytePairModel::encode(std::string_view piece, Scratch* scratch,
                            std::vector<int32_t>& ids) const {
-  const auto anew = [this](std::string_view text, std::vector<int32_t>& out) {
+  const auto uncached = [this](std::string_view text, std::vector<int32_t>& out) {
     encode_uncached(text, out);
   };
   // A word at a time: the same words come again.
@@ -169,10 +169,10 @@ void BytePairModel::encode(std::string_view piece, Scratch* scratch,
     while (piece.substr(end).starts_with(kMetaSpace)) end += kMetaSpace.size();
     end = piece.find(kMetaSpace, end);
     if (end == piece.npos) break;
-    encode_cached(scratch, piece.substr(0, end), ids, anew);
+    encode_cached(scratch, piece.substr(0, end), ids, uncached);
     piece.remove_prefix(end);
   }
-  encode_cached(scratch, piece, ids, anew);
+  encode_cached(scratch, piece, ids, uncached);
 }
 
 void BytePairModel::encode_uncached(std::string_view piece, std::vector<int32_t>& ids) const {

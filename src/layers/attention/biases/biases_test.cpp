@@ -53,8 +53,8 @@ TEST(T5Bias, PutsDistancesIntoThePublishedBuckets) {
     HostTensor keys(Type{DType::kI32, {1, 2 * kFar + 1}});
     for (size_t i = 0; i <= size_t{2} * kFar; ++i)
       keys.values<int32_t>()[i] = static_cast<int32_t>(i);
-    const HostTensor y = bias.call({{"places/query_positions", HostTensor({1, 1}, {kFar})},
-                                    {"places/key_positions", keys}})
+    const HostTensor y = bias.call({{"positions/query_positions", HostTensor({1, 1}, {kFar})},
+                                    {"positions/key_positions", keys}})
                              .outputs[0];
     ASSERT_EQ(y.shape(), (Shape{1, 1, 2 * kFar + 1}));
     for (int64_t s = 0; s <= 2 * kFar; ++s) {
@@ -70,8 +70,8 @@ TEST(T5Bias, HasABiasForEachHeadAndRow) {
   bias.set("weight", HostTensor({4, 2}, {0.f, 10.f, 1.f, 11.f, 2.f, 12.f, 3.f, 13.f}));
   // Two rows with one query and two keys; the last key is an empty entry.
   const HostTensor y =
-      bias.call({{"places/query_positions", HostTensor({2, 1, 1}, {2, 4})},
-                 {"places/key_positions", HostTensor({2, 1, 2}, {1, 2, 2, kNoPosition})}})
+      bias.call({{"positions/query_positions", HostTensor({2, 1, 1}, {2, 4})},
+                 {"positions/key_positions", HostTensor({2, 1, 2}, {1, 2, 2, kNoPosition})}})
           .outputs[0];
   EXPECT_EQ(y, HostTensor({2, 2, 1, 2}, {1.f, 0.f, 11.f, 10.f, 2.f, 0.f, 12.f, 10.f}));
 }
@@ -170,8 +170,8 @@ TEST(ALiBi, UnderACausalMaskCountsFromTheBeginning) {
         .call({{"query", normal_values({1, 3, 2, 2}, 1)},
                {"keys/key", normal_values({1, 3, 2, 2}, 2)},
                {"keys/value", normal_values({1, 3, 2, 2}, 3)},
-               {"visibility/places/query_positions", HostTensor({3, 1}, {0, 1, 2})},
-               {"visibility/places/key_positions", HostTensor({1, 3}, {0, 1, 2})},
+               {"visibility/positions/query_positions", HostTensor({3, 1}, {0, 1, 2})},
+               {"visibility/positions/key_positions", HostTensor({1, 3}, {0, 1, 2})},
                {"visibility/visible", visible},
                {"visibility/bias", bias}})
         .outputs[0];

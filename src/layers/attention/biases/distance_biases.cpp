@@ -6,18 +6,13 @@
 #include <cmath>
 
 #include "config/register.h"
-#include "layers/attention/relative_places.h"
+#include "layers/attention/masks/attention_mask.h"
 #include "layers/mesh_axes.h"
 #include "nn/invocation.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 DistanceTable DistanceTable::with_copies_for(int64_t num_rows) const {
@@ -33,18 +28,18 @@ DistanceTable DistanceTable::with_copies_for(int64_t num_rows) const {
   return out;
 }
 
-Tensor DistanceTable::operator()(const TokenPlaces& places) const {
-  if (places.are_consecutive) return at_consecutive(places);
-  const Tensor index = index_of_(places.key_positions - places.query_positions);
+Tensor DistanceTable::operator()(const TokenPositions& positions) const {
+  if (positions.are_consecutive) return at_consecutive(positions);
+  const Tensor index = index_of_(positions.key_positions - positions.query_positions);
   return move_axis(take(bias_DN_, index), -1, -3);
 }
 
 // Takes each distance once: then the gradient of the table has a summand for each, not for each
 // pair of positions.
-Tensor DistanceTable::at_consecutive(const TokenPlaces& places) const {
-  const int64_t num_queries = places.query_positions.dim(-2),
-                num_keys = places.key_positions.dim(-1);
-  const Tensor least = first_distance(places) - static_cast<double>(num_queries - 1);
+Tensor DistanceTable::at_consecutive(const TokenPositions& positions) const {
+  const int64_t num_queries = positions.query_positions.dim(-2),
+                num_keys = positions.key_positions.dim(-1);
+  const Tensor least = first_distance(positions) - static_cast<double>(num_queries - 1);
   const Tensor index = index_of_(iota({num_queries + num_keys - 1}, 0) + least);
   const auto of_pairs = [&](const Tensor& table) {
     const Tensor by_distance = expand_dims(move_axis(take(table, index), 0, -1), -2);
@@ -70,8 +65,9 @@ std::vector<float> ALiBi::slopes(int64_t num_heads) {
   return out;
 }
 
-Tensor ALiBi::forward(const TokenPlaces& places) {
-  const Tensor distance = astype(abs(places.query_positions - places.key_positions), DType::kF32);
+Tensor ALiBi::forward(const TokenPositions& positions) {
+  const Tensor distance =
+      astype(abs(positions.query_positions - positions.key_positions), DType::kF32);
   const Tensor slope =
       constant(HostTensor({num_heads_, 1, 1}, std::span<const float>(slopes(num_heads_))));
   return -slope * expand_dims(distance, -3);
@@ -134,13 +130,13 @@ DistanceTable T5Bias::table() const {
           }};
 }
 
-Tensor T5Bias::forward(const TokenPlaces& places) { return table()(places); }
+Tensor T5Bias::forward(const TokenPositions& positions) { return table()(positions); }
 
-LogitBias::OfBlock T5Bias::unchecked_blocks(const TokenPlaces&, int64_t num_rows) {
+LogitBias::OfBlock T5Bias::unchecked_blocks(const TokenPositions&, int64_t num_rows) {
   const Invocation::Frame call(*this);
-  return [this, copies = table().with_copies_for(num_rows)](const TokenPlaces& places) {
+  return [this, copies = table().with_copies_for(num_rows)](const TokenPositions& positions) {
     const Invocation::Frame of_block(*this);
-    return copies(places);
+    return copies(positions);
   };
 }
 

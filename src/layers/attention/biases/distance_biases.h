@@ -26,10 +26,10 @@ class DistanceTable {
   /// are summed once, after the last.
   DistanceTable with_copies_for(int64_t num_rows) const;
   /// Returns the bias of queries and keys at these positions: f32[N, T, S] or [B, N, T, S].
-  Tensor operator()(const TokenPlaces& places) const;
+  Tensor operator()(const TokenPositions& positions) const;
 
  private:
-  Tensor at_consecutive(const TokenPlaces& places) const;
+  Tensor at_consecutive(const TokenPositions& positions) const;
 
   Tensor bias_DN_;
   IndexOf index_of_;
@@ -56,8 +56,8 @@ class ALiBi final : public LogitBias {
   static std::vector<float> slopes(int64_t num_heads);
 
  protected:
-  Tensor forward(const TokenPlaces& places) override;
-  BiasDependence own_dependence(const TokenPlaces&) const override {
+  Tensor forward(const TokenPositions& positions) override;
+  BiasDependence own_dependence(const TokenPositions&) const override {
     return BiasDependence::kDistance;
   }
 
@@ -94,9 +94,9 @@ class T5Bias final : public LogitBias {
   T5Bias(const Config& cfg, const Dims& dims, const Scope& scope);
 
  protected:
-  Tensor forward(const TokenPlaces& places) override;
-  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
-  BiasDependence own_dependence(const TokenPlaces&) const override {
+  Tensor forward(const TokenPositions& positions) override;
+  OfBlock unchecked_blocks(const TokenPositions& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPositions&) const override {
     return BiasDependence::kDistance;
   }
 

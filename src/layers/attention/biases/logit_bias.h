@@ -15,13 +15,13 @@ namespace axle {
 
 /// What the bias of a query and a key follows from.
 enum class BiasDependence : uint8_t {
-  kAll,       // other positions, random numbers; or a call does more, such as adding a loss
-  kPlaces,    // the positions of the two
-  kDistance,  // the distance between them
+  kAll,        // other positions, random numbers; or a call does more, such as adding a loss
+  kPositions,  // the positions of the two
+  kDistance,   // the distance between them
 };
 
-/// places -> bias f32 [N, T, S] or [B, N, T, S].
-class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)> {
+/// positions -> bias f32 [N, T, S] or [B, N, T, S].
+class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPositions& positions)> {
  public:
   /// The sizes of the bias, given by attention.
   struct Dims {
@@ -29,32 +29,34 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
     Positive<int64_t> num_heads;
     AXLE_CONFIG(Dims, num_heads)
   };
-  static constexpr InputNames kInputs = {"places"};
+  static constexpr InputNames kInputs = {"positions"};
   using LayerRole::LayerRole;
   /// Biases look at the positions that they are given.
   bool can_decode() const override { return true; }
   /// What the bias of a query and a key depends on in a call with these positions. Statistics of
   /// the slot depend on all positions.
-  BiasDependence dependence(const TokenPlaces& all) const {
+  BiasDependence dependence(const TokenPositions& all) const {
     return options().stats.empty() ? own_dependence(all) : BiasDependence::kAll;
   }
   /// The bias of a block as a function of its positions.
-  using OfBlock = std::function<Tensor(const TokenPlaces& places)>;
+  using OfBlock = std::function<Tensor(const TokenPositions& positions)>;
   /// Returns the bias of each of several blocks of a call with these positions, which all have
   /// `num_rows` rows. It is called once for all of them, and computes what they have in common.
   /// Needs dependence(all) other than kAll.
-  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows);
+  OfBlock of_blocks(const TokenPositions& all, int64_t num_rows);
 
  protected:
   /// The default is right for every bias. Attention by blocks computes such a bias for all
   /// positions at once.
-  virtual BiasDependence own_dependence(const TokenPlaces&) const { return BiasDependence::kAll; }
+  virtual BiasDependence own_dependence(const TokenPositions&) const {
+    return BiasDependence::kAll;
+  }
   /// of_blocks() without a check of what a block gets. The default computes each block as a call
   /// does.
-  virtual OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows);
+  virtual OfBlock unchecked_blocks(const TokenPositions& all, int64_t num_rows);
 
   friend LayerRole;
-  void check_result(const Tensor& bias, const TokenPlaces& places) const;
+  void check_result(const Tensor& bias, const TokenPositions& positions) const;
 };
 
 extern template class LayerRole<LogitBias, LogitBias::Signature>;
@@ -70,9 +72,9 @@ class SumOfBiases final : public LogitBias {
   SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
 
  protected:
-  Tensor forward(const TokenPlaces& places) override;
-  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
-  BiasDependence own_dependence(const TokenPlaces& all) const override;
+  Tensor forward(const TokenPositions& positions) override;
+  OfBlock unchecked_blocks(const TokenPositions& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPositions& all) const override;
 
  private:
   std::vector<Handle<LogitBias>> biases_;
@@ -102,12 +104,12 @@ class SharedBias final : public LogitBias {
       : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
 
  protected:
-  Tensor forward(const TokenPlaces& places) override;
-  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
-  BiasDependence own_dependence(const TokenPlaces& all) const override;
+  Tensor forward(const TokenPositions& positions) override;
+  OfBlock unchecked_blocks(const TokenPositions& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPositions& all) const override;
 
  private:
-  bool shares_distances(const TokenPlaces& all) const;
+  bool shares_distances(const TokenPositions& all) const;
 
   std::string name_;
   Handle<LogitBias> inner_;
@@ -128,13 +130,13 @@ class BorrowedBias final : public LogitBias {
       : LogitBias(scope), name_(cfg.name) {}
 
  protected:
-  Tensor forward(const TokenPlaces& places) override;
-  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
-  BiasDependence own_dependence(const TokenPlaces& all) const override;
+  Tensor forward(const TokenPositions& positions) override;
+  OfBlock unchecked_blocks(const TokenPositions& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPositions& all) const override;
 
  private:
   // Returns what the owner published, after a check that it fits these positions.
-  Tensor of_owner(const TokenPlaces& places) const;
+  Tensor of_owner(const TokenPositions& positions) const;
 
   std::string name_;
 };

@@ -3,17 +3,12 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
-#include "layers/attention/caches/kv_cache.h"
+#include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/reductions/cumulative.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/fields.h"
-#include "layers/attention/caches/kv_cache.h"
+#include "layers/attention/caches/dense_kv_caches.h"
 
 namespace axle {
 

@@ -8,18 +8,15 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/movement/dynamic_slice.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 
 Visibility Visibility::read(InputReader& inputs, const std::string& prefix) {
-  return {.places = TokenPlaces::read(inputs, prefix + "/places"),
+  return {.positions = TokenPositions::read(inputs, prefix + "/positions"),
           .given_visible = inputs.optional(prefix + "/visible"),
           .given_bias = inputs.optional(prefix + "/bias")};
 }
@@ -29,7 +26,7 @@ Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const Mixe
   const auto column = [](const Tensor& x_BT) { return expand_dims(x_BT, -1); };
   const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
   Visibility out;
-  TokenPlaces& at = out.places;
+  TokenPositions& at = out.positions;
   at.in_order = at.are_consecutive = !goes_on && !keys.positions_BS;
   at.query_positions = goes_on ? column(*context.positions) : iota({num_queries, 1}, 0);
   at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
@@ -45,26 +42,26 @@ Tensor Visibility::visible() const {
   const auto require = [&](const Tensor& sees) { all = all ? all & sees : sees; };
   // No causal query reaches an empty entry.
   if (has_empty_places && !(mask && mask->is_causal()))
-    require(places.key_positions <= last_position());
-  if (places.query_segments && places.key_segments) {
-    require(places.same_segment());
+    require(positions.key_positions <= last_position());
+  if (positions.query_segments && positions.key_segments) {
+    require(positions.same_segment());
   } else if (const auto& ids =
-                 places.query_segments ? places.query_segments : places.key_segments) {
+                 positions.query_segments ? positions.query_segments : positions.key_segments) {
     require(not_equal(*ids, 0));
   }
-  if (mask) require((*mask)(places));
+  if (mask) require((*mask)(positions));
   if (given_visible) require(*given_visible);
   return all;
 }
 
 Tensor Visibility::last_position() const {
-  return last_of_row ? *last_of_row : reduce_max(places.query_positions, {-2}, true);
+  return last_of_row ? *last_of_row : reduce_max(positions.query_positions, {-2}, true);
 }
 
 Tensor Visibility::sees_some(int64_t num_keys) const {
-  const bool has_segments = places.query_segments || places.key_segments;
-  const int64_t num_queries = places.query_positions.dim(-2);
-  if (places.in_order && !has_segments && !given_visible && num_queries <= num_keys &&
+  const bool has_segments = positions.query_segments || positions.key_segments;
+  const int64_t num_queries = positions.query_positions.dim(-2);
+  if (positions.in_order && !has_segments && !given_visible && num_queries <= num_keys &&
       (!mask || mask->sees_itself()))
     return {};
   const Tensor seen = visible();
@@ -95,12 +92,12 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
   };
   const auto of_both = [&](const Tensor& x) { return of_keys(of_queries(x)); };
   Visibility out = *this;
-  out.places = {.query_positions = of_row_queries(places.query_positions),
-                .key_positions = of_row_keys(places.key_positions),
-                .query_segments = attempt(places.query_segments, of_row_queries),
-                .key_segments = attempt(places.key_segments, of_row_keys),
-                .prefix_lengths = attempt(places.prefix_lengths, of_row_queries),
-                .are_consecutive = places.are_consecutive};
+  out.positions = {.query_positions = of_row_queries(positions.query_positions),
+                   .key_positions = of_row_keys(positions.key_positions),
+                   .query_segments = attempt(positions.query_segments, of_row_queries),
+                   .key_segments = attempt(positions.key_segments, of_row_keys),
+                   .prefix_lengths = attempt(positions.prefix_lengths, of_row_queries),
+                   .are_consecutive = positions.are_consecutive};
   out.given_visible = attempt(given_visible, of_both);
   out.given_bias.reset();
   // What fills up the last blocks sees nothing and is not seen.
@@ -109,7 +106,7 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
   };
   if (num_keys % num_block_keys != 0)
     require(iota({1, num_block_keys}, 1) + key_begin < static_cast<double>(num_keys));
-  if (const int64_t num_queries = places.query_positions.dim(-2);
+  if (const int64_t num_queries = positions.query_positions.dim(-2);
       num_queries % num_block_queries != 0) {
     require(iota({num_block_queries, 1}, 0) + query_begin < static_cast<double>(num_queries));
   }
@@ -118,7 +115,7 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
 
 Tensor Visibility::added() const {
   if (!bias && !bias_of_block) return given_bias.value_or(Tensor());
-  const Tensor own = bias ? (*bias)(places) : bias_of_block(places);
+  const Tensor own = bias ? (*bias)(positions) : bias_of_block(positions);
   return given_bias ? own + *given_bias : own;
 }
 

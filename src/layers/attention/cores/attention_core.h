@@ -23,10 +23,10 @@ inline constexpr double kHiddenLogit = -1e15;
 /// A query sees a key if the mask allows it, the segments are equal, neither is padding (the
 /// segment 0), and the key is written.
 struct Visibility {
-  TokenPlaces places = {};
+  TokenPositions positions = {};
   const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
   const Handle<LogitBias>* bias = nullptr;  // nullptr: nothing is added
-  LogitBias::OfBlock bias_of_block = {};    // instead of `bias`, where `places` are a block
+  LogitBias::OfBlock bias_of_block = {};    // instead of `bias`, where `positions` are a block
   bool has_empty_places = false;            // true: no key is written after the queries
   /// The position of a row's last query, where these queries are a block of the row.
   std::optional<Tensor> last_of_row = {};
@@ -55,7 +55,7 @@ struct Visibility {
 
   template <class F>
   void each_field(F&& fn) {
-    fn("places", places);
+    fn("positions", positions);
     fn("visible", given_visible);
     fn("bias", given_bias);
   }

@@ -14,12 +14,10 @@
 #include "nn/layer_role.h"
 #include "nn/remat_policies.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "ops/reductions/softmax.h"
+#include "ops/reductions/reductions.h"
 #include "transform/grad.h"
 #include "transform/simplify.h"
 
@@ -182,36 +180,36 @@ TEST(AttentionBlocks, StatisticsOfABiasAreUnchanged) {
 class HidingBias final : public LogitBias {
  public:
   struct Config {
-    bool is_of_places = true;
-    AXLE_CONFIG(HidingBias, is_of_places)
+    bool is_of_positions = true;
+    AXLE_CONFIG(HidingBias, is_of_positions)
   };
   HidingBias(const Config& cfg, const Dims&, const Scope& scope)
-      : LogitBias(scope), is_of_places_(cfg.is_of_places) {}
+      : LogitBias(scope), is_of_positions_(cfg.is_of_positions) {}
 
  protected:
-  Tensor forward(const TokenPlaces& places) override {
-    const Tensor distance = places.query_positions - places.key_positions;
+  Tensor forward(const TokenPositions& positions) override {
+    const Tensor distance = positions.query_positions - positions.key_positions;
     const Tensor is_near = distance * (3 - distance) >= 0;
     const Tensor out =
         select(is_near, astype(distance, DType::kF32), -std::numeric_limits<double>::infinity());
     return broadcast_to(out, {4, distance.dim(-2), distance.dim(-1)});
   }
-  BiasDependence own_dependence(const TokenPlaces&) const override {
-    return is_of_places_ ? BiasDependence::kPlaces : BiasDependence::kAll;
+  BiasDependence own_dependence(const TokenPositions&) const override {
+    return is_of_positions_ ? BiasDependence::kPositions : BiasDependence::kAll;
   }
 
  private:
-  bool is_of_places_;
+  bool is_of_positions_;
 };
 AXLE_REGISTER(HidingBias)
 
 TEST(AttentionBlocks, ABiasMayHideKeysByMinusInfinity) {
-  for (const bool is_of_places : {true, false}) {
+  for (const bool is_of_positions : {true, false}) {
     for (const auto& [core_name, core] : cores()) {
       for (const std::string& blocks : kBlocks) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", core_name, blocks, is_of_places));
+        SCOPED_TRACE(fmt::format("{}, {}, {}", core_name, blocks, is_of_positions));
         Attention::Config cfg{.num_kv_heads = 2, .core = core};
-        cfg.bias = HidingBias::Config{.is_of_places = is_of_places};
+        cfg.bias = HidingBias::Config{.is_of_positions = is_of_positions};
         expect_same(cfg, blocks);
       }
     }
@@ -230,9 +228,9 @@ class WholeBias : public LogitBias {
       : LogitBias(scope), has_loss_(cfg.has_loss) {}
 
  protected:
-  Tensor forward(const TokenPlaces& places) override {
-    const int64_t num_queries = places.query_positions.dim(-2),
-                  num_keys = places.key_positions.dim(-1);
+  Tensor forward(const TokenPositions& positions) override {
+    const int64_t num_queries = positions.query_positions.dim(-2),
+                  num_keys = positions.key_positions.dim(-1);
     const Shape shape = {4, num_queries, num_keys};
     if (has_loss_) add_aux_loss("loss", full({}, static_cast<double>(num_queries)));
     return random::normal(Invocation::current().key(), shape, DType::kF32) *
@@ -255,8 +253,8 @@ class FalseBias final : public WholeBias {
       : WholeBias({.has_loss = cfg.has_loss}, dims, scope) {}
 
  protected:
-  BiasDependence own_dependence(const TokenPlaces&) const override {
-    return BiasDependence::kPlaces;
+  BiasDependence own_dependence(const TokenPositions&) const override {
+    return BiasDependence::kPositions;
   }
 };
 AXLE_REGISTER(FalseBias)
@@ -308,7 +306,7 @@ class RandomCore final : public ScoredCore {
     return softmax(logits, -1, result);
   }
   Tensor position_scores(const Tensor&, const Visibility& visibility) override {
-    const TokenPlaces& at = visibility.places;
+    const TokenPositions& at = visibility.positions;
     return random::normal(Invocation::current().key(),
                           {4, at.query_positions.dim(-2), at.key_positions.dim(-1)}, DType::kF32);
   }

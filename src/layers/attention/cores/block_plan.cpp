@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 namespace {
@@ -39,7 +38,7 @@ void fill_up(std::vector<std::vector<BlockPair>>& pairs,
 
 BlockPlan plan_blocks(int64_t num_queries, int64_t num_keys, int64_t query_size, int64_t key_size,
                       int64_t num_shares, const Visibility& visibility) {
-  const AttentionMask* const mask = visibility.places.in_order ? visibility.mask : nullptr;
+  const AttentionMask* const mask = visibility.positions.in_order ? visibility.mask : nullptr;
   const bool may_evaluate = num_queries <= kMaxEvaluated / num_keys;
   const auto of_parts = [&](int64_t parts_of_share) {
     const int64_t part = num_queries / (num_shares * parts_of_share);
@@ -59,7 +58,7 @@ BlockPlan plan_blocks(int64_t num_queries, int64_t num_keys, int64_t query_size,
         const int64_t part_of_row = i < blocks_of_part ? share : 2 * num_shares - 1 - share;
         const int64_t begin = part_of_row * part + i % blocks_of_part * out.query_size;
         for (int64_t j = 0; j < out.num_key_blocks; ++j) {
-          const PlaceBlock block{
+          const PositionBlock block{
               .query_begin = begin,
               .query_end = std::min(begin + out.query_size, num_queries),
               .key_begin = j * out.key_size,

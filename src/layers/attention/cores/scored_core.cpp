@@ -12,17 +12,11 @@
 #include "nn/tensor_tree.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/activations.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/random/random.h"
-#include "ops/random/random_floats.h"
 #include "ops/random/random_part.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 
@@ -62,7 +56,7 @@ struct NeedsWholeRows {
 // True if there is a bias that is computed for all positions at once.
 bool needs_all_places(const Visibility& visibility) {
   return visibility.bias &&
-         (*visibility.bias)->dependence(visibility.places) == BiasDependence::kAll;
+         (*visibility.bias)->dependence(visibility.positions) == BiasDependence::kAll;
 }
 
 // The scores [B, N, T, S] of a call that each device has.
@@ -205,7 +199,7 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
                              const Visibility& visibility) {
   Visibility whole = visibility;
   if (whole.bias) {
-    whole.bias_of_block = (*whole.bias)->of_blocks(whole.places, q_BTNH.dim(0));
+    whole.bias_of_block = (*whole.bias)->of_blocks(whole.positions, q_BTNH.dim(0));
     whole.bias = nullptr;
   }
   if (whole.has_empty_places) whole.last_of_row = visibility.last_position();

@@ -5,17 +5,14 @@
 #include <algorithm>
 
 #include "config/register.h"
-#include "layers/attention/relative_places.h"
+#include "layers/attention/masks/attention_mask.h"
 #include "layers/mesh_axes.h"
 #include "layers/positions/position_embedding.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/softmax.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/products/products.h"
+#include "ops/reductions/reductions.h"
 
 namespace axle {
 namespace {
@@ -56,21 +53,21 @@ Tensor TransformerXLAttention::content_queries(const Tensor& q_BTNH) {
 
 Tensor TransformerXLAttention::position_scores(const Tensor& q_BTNH, const Visibility& visibility) {
   const Tensor biased_BTNH = q_BTNH + position_bias_();
-  const TokenPlaces& places = visibility.places;
-  if (!places.are_consecutive) return scores_at(biased_BTNH, places);
-  return scores_in_order(biased_BTNH, places, visibility.mask && visibility.mask->is_causal());
+  const TokenPositions& positions = visibility.positions;
+  if (!positions.are_consecutive) return scores_at(biased_BTNH, positions);
+  return scores_in_order(biased_BTNH, positions, visibility.mask && visibility.mask->is_causal());
 }
 
 // Computes the products with the embeddings of the distances T - 1, T - 2, ... once for each query,
 // then aligns them, so that column s holds the distance t - s. If the mask is causal, the elements
 // of later keys are elements of other queries; the mask hides them. Queries of a block begin at
 // another position than its keys, which all distances are larger by.
-Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const TokenPlaces& places,
-                                               bool causal) {
-  const int64_t T = q_BTNH.dim(1), S = places.key_positions.dim(-1);
-  const int64_t M = causal && places.in_order ? std::max(T, S + 1) : T + S;
+Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH,
+                                               const TokenPositions& positions, bool causal) {
+  const int64_t T = q_BTNH.dim(1), S = positions.key_positions.dim(-1);
+  const int64_t M = causal && positions.in_order ? std::max(T, S + 1) : T + S;
   Tensor distance_M = (T - 1) - iota({M}, 0);
-  if (!places.in_order) distance_M = distance_M - first_distance(places);
+  if (!positions.in_order) distance_M = distance_M - first_distance(positions);
   const Tensor embedding_MP = sinusoids(distance_M, frequencies_, PairLayout::kHalves);
   const Tensor r_MNH =
       einsum("mp,pnh->mnh", astype(embedding_MP, q_BTNH.dtype()), position_weight_());
@@ -83,20 +80,20 @@ Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const Token
 //   c_sin sin((i - j) w) + c_cos cos((i - j) w)
 // is a product of a rotated c, which depends on the query position i alone, with the embedding of
 // the key position j. No embedding of a pair is computed.
-Tensor TransformerXLAttention::scores_at(const Tensor& q_BTNH, const TokenPlaces& places) {
+Tensor TransformerXLAttention::scores_at(const Tensor& q_BTNH, const TokenPositions& positions) {
   const auto half = std::ssize(frequencies_.radians);
   const Tensor c_BTNP =
       einsum("btnh,pnh->btnp", q_BTNH, position_weight_(), {.result_dtype = DType::kF32});
   const Tensor c_sin = slice_in_dim(c_BTNP, -1, 0, half),
                c_cos = slice_in_dim(c_BTNP, -1, half, 2 * half);
   const Tensor angle =
-      expand_dims(angles_of(squeeze(places.query_positions, {-1}), frequencies_), -2);
+      expand_dims(angles_of(squeeze(positions.query_positions, {-1}), frequencies_), -2);
   const Tensor sine = sin(angle), cosine = cos(angle);
-  const Tensor turned_BTNP =
+  const Tensor rotated_BTNP =
       concatenate({c_cos * sine - c_sin * cosine, c_sin * sine + c_cos * cosine}, -1);
   const Tensor keys =
-      sinusoids(squeeze(places.key_positions, {-2}), frequencies_, PairLayout::kHalves);
-  return einsum(keys.rank() == 3 ? "btnp,bsp->bnts" : "btnp,sp->bnts", turned_BTNP, keys);
+      sinusoids(squeeze(positions.key_positions, {-2}), frequencies_, PairLayout::kHalves);
+  return einsum(keys.rank() == 3 ? "btnp,bsp->bnts" : "btnp,sp->bnts", rotated_BTNP, keys);
 }
 
 AXLE_REGISTER(TransformerXLAttention)

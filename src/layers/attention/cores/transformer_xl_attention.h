@@ -52,8 +52,8 @@ class TransformerXLAttention final : public ScoredCore {
 
  private:
   Frequencies frequencies(const Config& cfg, const Dims& dims) const;
-  Tensor scores_in_order(const Tensor& q_BTNH, const TokenPlaces& places, bool causal);
-  Tensor scores_at(const Tensor& q_BTNH, const TokenPlaces& places);
+  Tensor scores_in_order(const Tensor& q_BTNH, const TokenPositions& positions, bool causal);
+  Tensor scores_at(const Tensor& q_BTNH, const TokenPositions& positions);
 
   Frequencies frequencies_;
   Param position_weight_, content_bias_, position_bias_;

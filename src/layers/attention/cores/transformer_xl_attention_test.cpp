@@ -3,7 +3,7 @@
 #include "layers/attention/attention.h"
 #include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -93,9 +93,9 @@ HostTensor call(testing::TestLayer<TransformerXLAttention>& core, const Example&
           return constant(HostTensor(std::move(shape), std::span<const int32_t>(p)));
         };
         Visibility visibility{.mask = causal ? &mask : nullptr};
-        visibility.places = {.query_positions = positions(e.query_positions, {e.T, 1}),
-                             .key_positions = positions(e.key_positions, {1, e.S}),
-                             .in_order = in_order};
+        visibility.positions = {.query_positions = positions(e.query_positions, {e.T, 1}),
+                                .key_positions = positions(e.key_positions, {1, e.S}),
+                                .in_order = in_order};
         const KeyValues keys{.k_BSKH = inputs.at("key"), .v_BSKH = inputs.at("value")};
         return Values{functional(core.layer(), std::move(parameters), {}, [&] {
                         return core.layer()(inputs.at("query"), keys, visibility);

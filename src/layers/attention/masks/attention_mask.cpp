@@ -11,22 +11,20 @@
 #include "config/walk.h"
 #include "nn/invocation.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
-#include "ops/reductions/reduce.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
+#include "ops/reductions/reductions.h"
 #include "transform/ranges.h"
 #include "transform/trace.h"
 
 namespace axle {
 
-Tensor TokenPlaces::same_segment() const {
+Tensor TokenPositions::same_segment() const {
   const Tensor& ids = *query_segments;
   return equal(select(equal(ids, 0), -1, ids), *key_segments);
 }
 
-TokenPlaces TokenPlaces::read(InputReader& inputs, const std::string& prefix) {
+TokenPositions TokenPositions::read(InputReader& inputs, const std::string& prefix) {
   return {.query_positions = inputs.required(prefix + "/query_positions"),
           .key_positions = inputs.required(prefix + "/key_positions"),
           .query_segments = inputs.optional(prefix + "/query_segments"),
@@ -34,13 +32,13 @@ TokenPlaces TokenPlaces::read(InputReader& inputs, const std::string& prefix) {
           .prefix_lengths = inputs.optional(prefix + "/prefix_lengths")};
 }
 
-Tensor CausalMask::operator()(const TokenPlaces& at) const {
+Tensor CausalMask::operator()(const TokenPositions& at) const {
   return at.query_positions >= at.key_positions;
 }
 
 AXLE_REGISTER(CausalMask)
 
-Tensor PrefixMask::operator()(const TokenPlaces& at) const {
+Tensor PrefixMask::operator()(const TokenPositions& at) const {
   if (at.prefix_lengths) return at.key_positions < *at.prefix_lengths;
   if (Invocation::current().options().training) {
     throw ConfigError(fmt::format(
@@ -53,7 +51,7 @@ Tensor PrefixMask::operator()(const TokenPlaces& at) const {
 
 AXLE_REGISTER(PrefixMask)
 
-Tensor SegmentMask::operator()(const TokenPlaces& at) const {
+Tensor SegmentMask::operator()(const TokenPositions& at) const {
   if (!at.query_segments) return full({1, 1}, true, DType::kPred);
   return at.same_segment();
 }
@@ -69,12 +67,12 @@ int64_t as_i32(int64_t distance) {
 
 }  // namespace
 
-Tensor SlidingWindowMask::operator()(const TokenPlaces& at) const {
+Tensor SlidingWindowMask::operator()(const TokenPositions& at) const {
   const Tensor near = at.query_positions - at.key_positions <= as_i32(window_);
   return (at.query_positions >= at.key_positions) & near;
 }
 
-Tensor TwoSidedWindowMask::operator()(const TokenPlaces& at) const {
+Tensor TwoSidedWindowMask::operator()(const TokenPositions& at) const {
   return (at.query_positions - at.key_positions <= as_i32(before_)) &
          (at.key_positions - at.query_positions <= as_i32(after_));
 }
@@ -89,20 +87,20 @@ constexpr int64_t kQueriesAtOnce = 64;
 
 }  // namespace
 
-Tensor PositionMask::operator()(const TokenPlaces& at) const {
+Tensor PositionMask::operator()(const TokenPositions& at) const {
   const Tensor sees = sees_(at.query_positions, at.key_positions);
   // A wrong claim must not let decoding give other results than training.
   return causal_ ? sees & (at.query_positions >= at.key_positions) : sees;
 }
 
-Sight PositionMask::sight(const PlaceBlock& block) const {
+Sight PositionMask::sight(const PositionBlock& block) const {
   const Sight causal = causal_ ? CausalMask({}, {}, {}).sight(block) : Sight::kAll;
   if (causal == Sight::kNone) return causal;
   const Sight by_ranges = sight_by_ranges(block);
   return by_ranges == Sight::kSome && block.may_evaluate ? sight_by_values(block) : by_ranges;
 }
 
-Sight PositionMask::sight_by_ranges(const PlaceBlock& block) const {
+Sight PositionMask::sight_by_ranges(const PositionBlock& block) const {
   std::call_once(is_traced_, [&] {
     const Type position{DType::kI32, {1, 1}};
     traced_ = trace(
@@ -120,7 +118,7 @@ Sight PositionMask::sight_by_ranges(const PlaceBlock& block) const {
   return sees.high == 0 ? Sight::kNone : sees.low == 1 ? Sight::kAll : Sight::kSome;
 }
 
-Sight PositionMask::sight_by_values(const PlaceBlock& block) const {
+Sight PositionMask::sight_by_values(const PositionBlock& block) const {
   const int64_t S = block.key_end - block.key_begin;
   std::optional<Sight> so_far;
   for (int64_t begin = block.query_begin; begin < block.query_end; begin += kQueriesAtOnce) {
@@ -167,7 +165,7 @@ Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope
 }
 
 template <class Combine>
-Tensor combined(const Masks& masks, const TokenPlaces& at, Combine combine) {
+Tensor combined(const Masks& masks, const TokenPositions& at, Combine combine) {
   Tensor out;
   for (const auto& mask : masks) {
     const Tensor own = (*mask)(at);
@@ -185,7 +183,7 @@ bool can_decode(const Handle<AttentionMask>& mask) { return mask->can_decode(); 
 AllOf::AllOf(const Config& cfg, const Dims&, const Scope& scope)
     : masks_(built(cfg.masks, scope)) {}
 
-Tensor AllOf::operator()(const TokenPlaces& at) const {
+Tensor AllOf::operator()(const TokenPositions& at) const {
   return combined(masks_, at, [](const Tensor& a, const Tensor& b) { return a & b; });
 }
 bool AllOf::is_causal() const { return std::ranges::any_of(masks_, axle::is_causal); }
@@ -193,7 +191,7 @@ bool AllOf::sees_itself() const { return std::ranges::all_of(masks_, axle::sees_
 bool AllOf::can_decode() const {
   return is_causal() || std::ranges::all_of(masks_, axle::can_decode);
 }
-Sight AllOf::sight(const PlaceBlock& block) const {
+Sight AllOf::sight(const PositionBlock& block) const {
   Sight out = Sight::kAll;
   for (const auto& mask : masks_) out = both(out, mask->sight(block));
   return out;
@@ -209,13 +207,13 @@ std::vector<const AttentionMask*> AllOf::conjuncts() const {
 AnyOf::AnyOf(const Config& cfg, const Dims&, const Scope& scope)
     : masks_(built(cfg.masks, scope)) {}
 
-Tensor AnyOf::operator()(const TokenPlaces& at) const {
+Tensor AnyOf::operator()(const TokenPositions& at) const {
   return combined(masks_, at, [](const Tensor& a, const Tensor& b) { return a | b; });
 }
 bool AnyOf::is_causal() const { return std::ranges::all_of(masks_, axle::is_causal); }
 bool AnyOf::sees_itself() const { return std::ranges::any_of(masks_, axle::sees_itself); }
 bool AnyOf::can_decode() const { return std::ranges::all_of(masks_, axle::can_decode); }
-Sight AnyOf::sight(const PlaceBlock& block) const {
+Sight AnyOf::sight(const PositionBlock& block) const {
   Sight out = Sight::kNone;
   for (const auto& mask : masks_) out = either(out, mask->sight(block));
   return out;
@@ -223,5 +221,17 @@ Sight AnyOf::sight(const PlaceBlock& block) const {
 
 AXLE_REGISTER(AllOf)
 AXLE_REGISTER(AnyOf)
+
+Tensor first_distance(const TokenPositions& positions) {
+  const auto first = [](const Tensor& x) { return reshape(slice_in_dim(flatten(x), 0, 0, 1), {}); };
+  return first(positions.key_positions) - first(positions.query_positions);
+}
+
+// One slice does it: rows of M - 1 elements begin one element earlier each than rows of M.
+Tensor aligned_by_distance(const Tensor& x_TM, int64_t num_keys) {
+  const int64_t T = x_TM.dim(-2), M = x_TM.dim(-1);
+  const Tensor cut = slice_in_dim(flatten(x_TM, -2), -1, T - 1, T * M - 1);
+  return slice_in_dim(unflatten(cut, -1, {T, M - 1}), -1, 0, num_keys);
+}
 
 }  // namespace axle

@@ -18,7 +18,7 @@
 namespace axle {
 
 /// Queries at the positions [query_begin, query_end), keys at [key_begin, key_end).
-struct PlaceBlock {
+struct PositionBlock {
   int64_t query_begin = 0, query_end = 0, key_begin = 0, key_end = 0;
   /// False: a mask that would have to be evaluated for the block says kSome instead.
   bool may_evaluate = true;
@@ -31,7 +31,7 @@ struct PlaceBlock {
 enum class Sight : uint8_t { kNone, kSome, kAll };
 
 /// The sight of queries that see the keys at distances from `least` to `most`.
-inline Sight sight_at_distances(const PlaceBlock& block, int64_t least, int64_t most) {
+inline Sight sight_at_distances(const PositionBlock& block, int64_t least, int64_t most) {
   if (block.largest_distance() < least || block.least_distance() > most) return Sight::kNone;
   return block.least_distance() >= least && block.largest_distance() <= most ? Sight::kAll
                                                                              : Sight::kSome;
@@ -51,7 +51,7 @@ inline constexpr int32_t kNoPosition = std::numeric_limits<int32_t>::max();
 
 /// The positions of the queries and keys of one call of attention. All tensors are i32. For queries
 /// they have the shape [T, 1] or [B, T, 1], for keys [1, S] or [B, 1, S].
-struct TokenPlaces {
+struct TokenPositions {
   Tensor query_positions = {}, key_positions = {};
   /// Segment ids; none: a row is one segment.
   std::optional<Tensor> query_segments = {}, key_segments = {};
@@ -76,7 +76,7 @@ struct TokenPlaces {
     fn("key_segments", key_segments);
     fn("prefix_lengths", prefix_lengths);
   }
-  static TokenPlaces read(InputReader& inputs, const std::string& prefix);
+  static TokenPositions read(InputReader& inputs, const std::string& prefix);
 };
 
 class AttentionMask {
@@ -85,7 +85,7 @@ class AttentionMask {
   struct Dims {};
   virtual ~AttentionMask() = default;
   /// Returns a predicate that broadcasts to [B, T, S] and is true where the query sees the key.
-  virtual Tensor operator()(const TokenPlaces& at) const = 0;
+  virtual Tensor operator()(const TokenPositions& at) const = 0;
   /// True if no query sees a key after its own position.
   virtual bool is_causal() const { return false; }
   /// True if a query always sees the key of its own position.
@@ -96,7 +96,7 @@ class AttentionMask {
   /// Returns what the queries of a block see, where positions are in order: query and key number i
   /// stand at position i. kSome is always right. In a block with kNone the mask must hide all keys:
   /// attention leaves it out, or computes it for nothing.
-  virtual Sight sight(const PlaceBlock&) const { return Sight::kSome; }
+  virtual Sight sight(const PositionBlock&) const { return Sight::kSome; }
   /// Returns the masks that all must allow a key. Kernels handle those that they know and evaluate
   /// the others.
   virtual std::vector<const AttentionMask*> conjuncts() const { return {this}; }
@@ -114,9 +114,9 @@ class CausalMask final : public AttentionMask {
     AXLE_CONFIG(CausalMask)
   };
   CausalMask(const Config&, const Dims&, const Scope&) {}
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool is_causal() const override { return true; }
-  Sight sight(const PlaceBlock& block) const override {
+  Sight sight(const PositionBlock& block) const override {
     return sight_at_distances(block, 0, block.largest_distance());
   }
   bool sees_itself() const override { return true; }
@@ -138,7 +138,7 @@ class PrefixMask final : public AttentionMask {
     AXLE_CONFIG(PrefixMask)
   };
   PrefixMask(const Config&, const Dims&, const Scope& scope) : path_(scope.as_config()) {}
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool can_decode() const override { return true; }
 
  private:
@@ -153,7 +153,7 @@ class SegmentMask final : public AttentionMask {
     AXLE_CONFIG(SegmentMask)
   };
   SegmentMask(const Config&, const Dims&, const Scope&) {}
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool can_decode() const override { return true; }
 };
 
@@ -166,9 +166,9 @@ class SlidingWindowMask final : public AttentionMask {
     AXLE_CONFIG(SlidingWindowMask, window)
   };
   SlidingWindowMask(const Config& cfg, const Dims&, const Scope&) : window_(cfg.window) {}
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool is_causal() const override { return true; }
-  Sight sight(const PlaceBlock& block) const override {
+  Sight sight(const PositionBlock& block) const override {
     return sight_at_distances(block, 0, window_);
   }
   bool sees_itself() const override { return true; }
@@ -191,9 +191,9 @@ class TwoSidedWindowMask final : public AttentionMask {
   };
   TwoSidedWindowMask(const Config& cfg, const Dims&, const Scope&)
       : before_(cfg.before), after_(cfg.after) {}
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool is_causal() const override { return after_ == 0; }
-  Sight sight(const PlaceBlock& block) const override {
+  Sight sight(const PositionBlock& block) const override {
     return sight_at_distances(block, -after_, before_);
   }
   bool sees_itself() const override { return true; }
@@ -218,15 +218,15 @@ class PositionMask final : public AttentionMask {
   };
   PositionMask(const Config& cfg, const Dims&, const Scope&)
       : sees_(*cfg.sees), causal_(cfg.causal) {}
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool is_causal() const override { return causal_; }
   /// Follows from the ranges of the positions of the block. Where these leave it open, evaluates
   /// the function for all of them.
-  Sight sight(const PlaceBlock& block) const override;
+  Sight sight(const PositionBlock& block) const override;
 
  private:
-  Sight sight_by_ranges(const PlaceBlock& block) const;
-  Sight sight_by_values(const PlaceBlock& block) const;
+  Sight sight_by_ranges(const PositionBlock& block) const;
+  Sight sight_by_values(const PositionBlock& block) const;
 
   Fn<Tensor(const Tensor&, const Tensor&)> sees_;
   bool causal_;
@@ -245,11 +245,11 @@ class AllOf final : public AttentionMask {
     AXLE_CONFIG(AllOf, masks)
   };
   AllOf(const Config& cfg, const Dims&, const Scope& scope);
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool is_causal() const override;
   bool sees_itself() const override;
   bool can_decode() const override;
-  Sight sight(const PlaceBlock& block) const override;
+  Sight sight(const PositionBlock& block) const override;
   std::vector<const AttentionMask*> conjuncts() const override;
 
  private:
@@ -266,14 +266,24 @@ class AnyOf final : public AttentionMask {
     AXLE_CONFIG(AnyOf, masks)
   };
   AnyOf(const Config& cfg, const Dims&, const Scope& scope);
-  Tensor operator()(const TokenPlaces& at) const override;
+  Tensor operator()(const TokenPositions& at) const override;
   bool is_causal() const override;
   bool sees_itself() const override;
   bool can_decode() const override;
-  Sight sight(const PlaceBlock& block) const override;
+  Sight sight(const PositionBlock& block) const override;
 
  private:
   std::vector<Handle<AttentionMask>> masks_;
 };
+
+// Values of distances, laid out for queries and keys whose positions follow one another.
+
+/// Returns the distance from the first query to the first key, key position - query position, an
+/// i32 scalar. Needs `positions.are_consecutive`.
+Tensor first_distance(const TokenPositions& positions);
+/// Returns element [.., t, T - 1 + s - t] of x, [.., T, M], for each query t and key s, as
+/// [.., T, S]: row t is shifted by T - 1 - t elements. M is at least T + S - 1, or S + 1 where
+/// elements beyond the end of a row, which are then elements of the next, do not count.
+Tensor aligned_by_distance(const Tensor& x_TM, int64_t num_keys);
 
 }  // namespace axle

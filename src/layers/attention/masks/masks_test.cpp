@@ -2,11 +2,8 @@
 #include "config/set.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/rounding.h"
-#include "ops/movement/shape.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "testing/error_of.h"
 #include "testing/test_layer.h"
 
@@ -29,11 +26,11 @@ std::string drawn(const Child<AttentionMask>& config) {
   const HostTensor sees = eval(
       [&](const Values&) {
         const Tensor segments = constant(HostTensor({1, 5, 1}, {1, 1, 2, 2, 2}));
-        const TokenPlaces at{.query_positions = iota({5, 1}, 0),
-                             .key_positions = iota({1, 5}, 1),
-                             .query_segments = segments,
-                             .key_segments = constant(HostTensor({1, 1, 5}, {1, 1, 2, 2, 2})),
-                             .prefix_lengths = constant(HostTensor({1, 1, 1}, {2}))};
+        const TokenPositions at{.query_positions = iota({5, 1}, 0),
+                                .key_positions = iota({1, 5}, 1),
+                                .query_segments = segments,
+                                .key_segments = constant(HostTensor({1, 1, 5}, {1, 1, 2, 2, 2})),
+                                .prefix_lengths = constant(HostTensor({1, 1, 1}, {2}))};
         const Tensor pred = (*built(config))(at);
         return Values{astype(broadcast_to(pred, {1, 5, 5}), DType::kI32)};
       },
@@ -47,10 +44,11 @@ std::string drawn(const Child<AttentionMask>& config) {
 }
 
 // Returns what the queries [q, q + nq) see of the keys [k, k + nk), by the mask itself.
-Sight seen_in(const AttentionMask& mask, const PlaceBlock& block) {
+Sight seen_in(const AttentionMask& mask, const PositionBlock& block) {
   const HostTensor sees = eval(
       [&](const Values&) {
-        const TokenPlaces at{.query_positions = iota({8, 1}, 0), .key_positions = iota({1, 8}, 1)};
+        const TokenPositions at{.query_positions = iota({8, 1}, 0),
+                                .key_positions = iota({1, 8}, 1)};
         return Values{astype(broadcast_to(mask(at), {8, 8}), DType::kI32)};
       },
       {})[0];
@@ -89,7 +87,7 @@ TEST(Masks, SightOfBlocksIsCorrect) {
       for (int64_t k = 0; k < 8; ++k) {
         for (const auto& [nq, nk] : {std::pair(1, 1), {2, 2}, {1, 3}, {4, 2}, {8, 8}}) {
           if (q + nq > 8 || k + nk > 8) continue;
-          const PlaceBlock block{q, q + nq, k, k + nk};
+          const PositionBlock block{q, q + nq, k, k + nk};
           const Sight said = mask->sight(block), is = seen_in(*mask, block);
           num_known += said != Sight::kSome ? 1 : 0;
           EXPECT_TRUE(said == is || (!is_exact && said == Sight::kSome)) << q << k << nq << nk;

@@ -6,8 +6,8 @@
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/movement/slice.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 namespace {

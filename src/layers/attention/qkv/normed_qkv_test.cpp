@@ -1,8 +1,7 @@
 #include <cmath>
 
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/qkv_projections.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "testing/layer_laws.h"
 

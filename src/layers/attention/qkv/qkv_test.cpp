@@ -1,6 +1,7 @@
+#include "layers/attention/qkv/qkv.h"
+
 #include <limits>
 
-#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/products/lora_product.h"
 #include "testing/layer_laws.h"
 

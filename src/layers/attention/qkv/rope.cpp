@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "ops/create.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/movement.h"
 
 namespace axle {
 namespace {
@@ -19,7 +18,7 @@ constexpr int64_t kMaxHeadDim = 1 << 16;
 
 }  // namespace
 
-int64_t RoPE::turned_dim(const Config& cfg, int64_t head_dim) const {
+int64_t RoPE::rotated_dim(const Config& cfg, int64_t head_dim) const {
   if (head_dim > kMaxHeadDim)
     fail("head_dim", fmt::format("must be at most {}, got {}", kMaxHeadDim, head_dim));
   if (cfg.fraction == 1) {
@@ -40,7 +39,7 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
     : WrappedQKV(cfg.inner, dims, scope),
       pairs_(cfg.pairs),
       frequencies_(checked_frequencies(cfg.frequencies,
-                                       {.theta = cfg.theta, .dim = turned_dim(cfg, dims.head_dim)},
+                                       {.theta = cfg.theta, .dim = rotated_dim(cfg, dims.head_dim)},
                                        config_path() + ".frequencies")),
       streams_(cfg.streams),
       turn_values_(cfg.turn_values) {

@@ -8,7 +8,7 @@
 //   section 2.1.
 #pragma once
 
-#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/positions/rotation.h"
 
 namespace axle {
@@ -61,7 +61,7 @@ class RoPE final : public WrappedQKV {
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) override;
 
  private:
-  int64_t turned_dim(const Config& cfg, int64_t head_dim) const;
+  int64_t rotated_dim(const Config& cfg, int64_t head_dim) const;
   Tensor angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) const;
 
   PairLayout pairs_;

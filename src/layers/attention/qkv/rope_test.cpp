@@ -6,7 +6,7 @@
 #include "config/set.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/caches/dense_kv_caches.h"
-#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
 #include "layers/mixer.h"

@@ -2,7 +2,7 @@
 //
 // Letters in tensor names:
 //   B batch   T new positions   S positions of the cache   K key/value heads   H head dim
-#include "layers/attention/caches/kv_cache.h"
+#include "layers/attention/caches/dense_kv_caches.h"
 #include "world/experiment.h"
 
 using namespace axle;

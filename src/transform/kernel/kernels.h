@@ -1,11 +1,13 @@
-// Calls of kernels: hand-written implementations for some platforms, with a fallback by ops that is
-// their oracle and runs everywhere else. docs/kernels.md tells how to add one.
+// Hand-written kernels, and the gate of SwiGLU as one.
 #pragma once
 
 #include "ops/kernels/kernel.h"
 #include "transform/trace.h"
 
 namespace axle {
+
+// Calls of kernels: hand-written implementations for some platforms, with a fallback by ops that is
+// their oracle and runs everywhere else. docs/kernels.md tells how to add one.
 
 struct KernelOptions {
   /// How each operand is divided over the mesh of the program, as in a sharding constraint. Needed
@@ -29,5 +31,17 @@ std::vector<Batched> batch_in_front(BatchX x);
 
 /// For rules of a kernel: the options of the call.
 const KernelOptions& kernel_options(const OpNode& op);
+
+// The gate of SwiGLU as one kernel.
+
+/// Returns silu(gate) * x, elementwise, in one pass over memory.
+///
+/// Shapes: gate and x [...] of the same float dtype -> the same. Where an implementation runs,
+/// numbers of 16 bits are computed in f32 and rounded once. The backward pass keeps gate and x.
+/// `options.specs` divides the operands (KernelOptions).
+/// Throws ShapeError if the types differ.
+///
+/// Source: Shazeer 2020, arXiv 2002.05202, section 2.
+Tensor gated_silu(const Tensor& gate, const Tensor& x, const KernelOptions& options = {});
 
 }  // namespace axle

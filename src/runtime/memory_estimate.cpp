@@ -108,7 +108,7 @@ class RegionMemory {
     HeldAtPeak inside;
     std::vector<double> of_results(results.size());
     for (uint32_t i = 0; i < results.size(); ++i) of_results[i] = divisor_of_result(op, i);
-    if (!op.regions.empty()) inside = run_bodies(op, of_results);
+    if (!op.regions.empty()) inside = peak_of_bodies(op, of_results);
     for (uint32_t i = 0; i < results.size(); ++i) {
       divisors_[results[i]] = of_results[i];
       const bool is_used = last_use_.contains(results[i]) || is_result_.contains(results[i]);
@@ -139,29 +139,23 @@ class RegionMemory {
     held_.erase(held);
   }
 
-  // The largest peak of the bodies. The results of the op are divided as a body's are.
-  HeldAtPeak run_bodies(const OpNode& op, std::vector<double>& of_results) {
+  // The largest peak of the bodies. Values that flow in and out are divided as they are outside; a
+  // part of a value for one device is not divided further.
+  HeldAtPeak peak_of_bodies(const OpNode& op, std::vector<double>& of_results) {
+    const BodyFlow flow = flow_of(op);
     HeldAtPeak most;
     for (size_t r = 0; r < op.regions.size(); ++r) {
-      const Region& body = op.region(r);
+      const auto& [parameters, results, trips] = flow.regions[r];
       std::vector<double> of_parameters;
-      for (size_t p = 0; p < body.parameters().size(); ++p) {
-        const Tensor& parameter = body.parameters()[p];
-        double found = 1;
-        for (const Tensor& t : op.inputs) {
-          const bool is_whole = t.type().dims == parameter.type().dims;
-          const bool is_slice =
-              t.rank() == parameter.rank() + 1 &&
-              std::equal(t.shape().begin() + 1, t.shape().end(), parameter.shape().begin());
-          if (is_whole || is_slice) found = std::max(found, divisor(t));
-        }
-        of_parameters.push_back(found);
-      }
-      RegionMemory inner(body, mesh_, of_parameters);
+      for (const Port& port : parameters)
+        of_parameters.push_back(port.flow == Flow::kPart ? 1 : divisor(op.inputs[port.at]));
+      RegionMemory inner(op.region(r), mesh_, of_parameters);
       HeldAtPeak peak = inner.run();
-      const std::vector<double> results = inner.divisors_of_results();
-      for (size_t i = 0; i < std::min(results.size(), of_results.size()); ++i)
-        of_results[i] = std::max(of_results[i], results[i]);
+      const std::vector<double> inside = inner.divisors_of_results();
+      for (size_t i = 0; i < results.size(); ++i) {
+        double& outside = of_results[results[i].at];
+        outside = std::max(outside, inside[i]);
+      }
       if (peak.bytes > most.bytes) most = std::move(peak);
     }
     return most;

@@ -21,6 +21,7 @@
 #include "lower/stablehlo.h"
 #include "plan/graph/layer_table.h"
 #include "plan/graph/walk_ops.h"
+#include "transform/bodies.h"
 #include "transform/partition.h"
 
 namespace axle {
@@ -75,18 +76,18 @@ class Edges {
  private:
   void follow_bodies(const OpNode& op,
                      std::unordered_map<Tensor, std::string, TensorHash, TensorSame>& known) {
-    for (const auto& body : op.regions) {
+    const BodyFlow flow = flow_of(op);
+    for (size_t r = 0; r < op.regions.size(); ++r) {
+      const Region& body = op.region(r);
+      const auto& [parameters, results, trips] = flow.regions[r];
       std::unordered_map<Tensor, std::string, TensorHash, TensorSame> inside;
-      // The last parameters stand for the last operands; a cond's index comes before them.
-      const size_t skipped =
-          op.inputs.size() - std::min(op.inputs.size(), body->parameters().size());
-      for (size_t i = 0; i < body->parameters().size() && i + skipped < op.inputs.size(); ++i)
-        inside[body->parameters()[i]] = known[op.inputs[i + skipped]];
-      follow(*body, std::vector<bool>(body->ops().size(), true), std::move(inside));
+      for (size_t i = 0; i < parameters.size(); ++i)
+        inside[body.parameters()[i]] = known[op.inputs[parameters[i].at]];
+      follow(body, std::vector<bool>(body.ops().size(), true), std::move(inside));
+      const std::vector<std::string>& nodes = last_[&body];
+      for (size_t i = 0; i < results.size(); ++i)
+        result_nodes_[Tensor(&op, static_cast<uint32_t>(results[i].at))] = nodes[i];
     }
-    const std::vector<std::string>& nodes = last_[op.regions.back().get()];
-    for (uint32_t r = 0; r < op.outputs.size() && r < nodes.size(); ++r)
-      result_nodes_[Tensor(&op, r)] = nodes[r];
   }
   void add(const std::string& from, const std::string& to, const Tensor& t) {
     if (to.empty() || from == to || !seen_.insert({to, t.node(), t.index()}).second) return;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
@@ -17,17 +19,18 @@
 namespace axle {
 namespace {
 
-// The results of a loop or another op with one body are the body's, and so are their indices.
 bool has_one_body(const OpNode& op) { return op.regions.size() == 1; }
+
+// Returns the number of the first port that stands for operand or result `at` of the op.
+std::optional<size_t> port_of(const std::vector<Port>& ports, size_t at) {
+  const auto found = std::ranges::find(ports, at, &Port::at);
+  if (found == ports.end()) return std::nullopt;
+  return static_cast<size_t>(found - ports.begin());
+}
 
 // Ops that return their operand.
 bool is_annotation(const OpNode& op) {
   return op.inputs.size() == 1 && (!tag_of(op).empty() || constraint_of(op) || memory_of(op));
-}
-
-bool is_stacked(const OpNode& op, uint32_t result) {
-  return trips_of_regions(op)[0].repeats == Repeats::kIterations &&
-         op.region().results()[result].type() != op.outputs[result];
 }
 
 // Values that cheap ops (reshape, convert, name, ...) make of one value.
@@ -77,9 +80,13 @@ void describe_origin(const Region& step, Tensor t, SavedValue& out) {
     if (out.name.empty()) out.name = tag_of(op);
     add_names(*region, t, names);
     if (has_one_body(op)) {
-      if (is_stacked(op, t.index())) out.iterations = op.outputs[t.index()].dims[0];
+      const BodyFlow flow = flow_of(op);
+      const std::vector<Port>& results = flow.regions[0].results;
+      const std::optional<size_t> port = port_of(results, t.index());
+      if (!port) break;
+      if (results[*port].flow == Flow::kSliced) out.iterations = op.outputs[t.index()].dims[0];
       region = &op.region();
-      t = region->results()[t.index()];
+      t = region->results()[*port];
     } else if (is_annotation(op)) {
       out.is_on_host |= memory_of(op) == Memory::kHost;
       t = op.inputs[0];
@@ -111,12 +118,13 @@ void describe_reader(const Region& step, const Tensor& value, SavedValue& out) {
   while (reader && has_one_body(*reader)) {
     out.reader = reader->rules->name();
     out.reader_layer = layer_of(*reader);
-    // The body's parameters are the op's operands, in order.
-    size_t i = 0;
-    while (i < reader->inputs.size() && !same(reader->inputs[i], read)) ++i;
-    if (i == reader->inputs.size()) return;  // it reads something made of the value
+    const BodyFlow flow = flow_of(*reader);
+    const std::vector<Port>& parameters = flow.regions[0].parameters;
+    const auto port = std::ranges::find_if(
+        parameters, [&](const Port& p) { return same(reader->inputs[p.at], read); });
+    if (port == parameters.end()) return;  // it reads something made of the value
     region = &reader->region();
-    read = region->parameters()[i];
+    read = region->parameters()[static_cast<size_t>(port - parameters.begin())];
     add_names(*region, read, names);
     if (out.name.empty()) out.name = joined(names);
     reader = first_reader(*region, read, [](const OpNode&) { return true; });
@@ -130,7 +138,7 @@ void describe_reader(const Region& step, const Tensor& value, SavedValue& out) {
 Tensor operand_of(const OpNode& loop, const Tensor& parameter) {
   const std::vector<Tensor>& all = loop.region().parameters();
   const auto at = std::ranges::find_if(all, [&](const Tensor& p) { return same(p, parameter); });
-  return loop.inputs[at - all.begin()];
+  return loop.inputs[flow_of(loop).regions[0].parameters[at - all.begin()].at];
 }
 
 std::string where(const std::string& layer) { return layer.empty() ? "-" : layer; }

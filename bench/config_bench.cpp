@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kModules = 1000;
 
-int64_t count_modules(const ConfigView& root) {
+int64_t count_modules(const Slot& root) {
   int64_t out = 0;
   walk(root, [&](const std::string&, const Slot& slot) {
     out += slot.ops->kind == FieldKind::kChild && held_config(slot);

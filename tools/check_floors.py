@@ -8,7 +8,8 @@ FLOORS gives the floor of each folder, counted from the bottom of the dependency
 * axle/ (the umbrella headers and main) may include every folder. No other folder may include axle/.
 * BESIDE names folders that are no part of the product: only the files that it gives may include them.
 * ORDER gives the order of the subfolders of some folders: a file may include its own subfolder and those before it.
-  Test files may include all of them, and so may the header with the name of its folder (transform/transform.h).
+  Test files may include all of them, and so may the header with the name of its folder (transform/transform.h). A folder
+  without subfolders may have an order of its files, FILE_ORDER.
 
 `--self-test` checks that the check can fail.
 """
@@ -48,6 +49,13 @@ ORDER = {
 }
 # Folders beside the product -> the files above that may include them.
 BESIDE = {"comparison": re.compile(r"cli/(?:verbs|arguments)/eval_\w+\.(?:h|cpp)")}
+# Lowest first; x.h and x.cpp stand together.
+FILE_ORDER = {
+    "config": (
+        "config_type", "fields", "registry", "leaf", "register", "walk", "print", "missing", "construction", "carry",
+        "replace", "set", "serialize",
+    ),
+}  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -106,15 +114,19 @@ def subfolder(path):
 def order_fault(path, included):
     """Returns why a file may not include another one of its own folder; None if it may."""
     folder = path.split("/")[0]
-    order = ORDER.get(folder)
-    if not order or path == f"{folder}/{folder}.h":
+    if folder in FILE_ORDER:
+        table, what, order = "FILE_ORDER", "file", FILE_ORDER[folder]
+        own, target = pathlib.PurePath(path).stem, pathlib.PurePath(included).stem
+    elif folder in ORDER and path != f"{folder}/{folder}.h":
+        table, what, order = "ORDER", "subfolder", ORDER[folder]
+        own, target = subfolder(path), subfolder(included)
+    else:
         return None
-    own, target = subfolder(path), subfolder(included)
     for name in (own, target):
         if name not in order:
-            return f"expected a subfolder of ORDER in tools/check_floors.py, got '{name}'"
+            return f"expected a {what} of {table} in tools/check_floors.py, got '{name}'"
     if order.index(target) > order.index(own):
-        return f"{own} comes before {target} in ORDER of tools/check_floors.py and may not include it"
+        return f"{own} comes before {target} in {table} of tools/check_floors.py and may not include it"
     return None
 
 
@@ -198,6 +210,17 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.check("transform/grad.h", '#include "transform/remat/remat.h"\n')), 1)
         self.assertEqual(self.check("transform/transform.h", '#include "transform/remat/remat.h"\n'), [])
         self.assertEqual(self.check("nn/high/x.cpp", '#include "nn/low/y.h"\n'), [])  # has no row
+
+    def test_files_have_an_order(self):
+        upwards = '#include "config/walk.h"\n'
+        self.assertEqual(
+            self.check("config/fields.cpp", upwards),
+            ["src/config/fields.cpp:1: config/walk.h: fields comes before walk in FILE_ORDER of tools/check_floors.py "
+             "and may not include it"],
+        )  # fmt: skip
+        self.assertEqual(self.check("config/walk.cpp", '#include "config/walk.h"\n#include "config/fields.h"\n'), [])
+        self.assertEqual(self.check("config/fields_test.cpp", upwards), [])
+        self.assertEqual(len(self.check("config/attic.cpp", upwards)), 1)
 
     def test_only_tests_may_include_testing(self):
         for file in ("ops/products/dot_test.cpp", "ops/dot_test.h"):

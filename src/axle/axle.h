@@ -9,7 +9,10 @@
 #pragma once
 
 #include "cli/run_cli.h"
-#include "config/config.h"
+#include "config/missing.h"
+#include "config/print.h"
+#include "config/register.h"
+#include "config/set.h"
 #include "data/data.h"
 #include "layers/layers.h"
 #include "learn/learn.h"

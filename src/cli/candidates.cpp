@@ -111,8 +111,8 @@ std::vector<std::string> paths_for(const Trainer::Config& config, const std::str
   const std::string parent = dot == typed.npos ? "" : typed.substr(0, dot);
   std::vector<std::string> out;
   try_to([&] {
-    const ConfigView root(config);
-    const Slot above = parent.empty() ? root.slot() : find_slot(root, parent);
+    const Slot root(config);
+    const Slot above = parent.empty() ? root : find_slot(root, parent);
     for (const Slot& slot : children_of(above)) {
       const std::string path = path_below(parent, slot);
       out.push_back(path + "=");
@@ -148,7 +148,7 @@ std::vector<std::string> dtype_names(bool to_compute_in) {
 std::vector<std::string> values_for(const Trainer::Config& config, const std::string& path) {
   std::vector<std::string> out;
   try_to([&] {
-    Slot slot = find_slot(ConfigView(config), path);
+    Slot slot = find_slot(config, path);
     const TypeOps* ops = slot.ops;
     for (; ops->element && (ops->kind == FieldKind::kOptional || ops->kind == FieldKind::kRequired);
          ops = ops->element) {

@@ -49,7 +49,7 @@ std::vector<std::string> supported_shells() { return {"bash", "zsh", "fish"}; }
 
 std::vector<std::string> class_names() {
   std::set<std::string> names;
-  for (const RoleListing& role : list_roles()) {
+  for (const Listing& role : list_roles()) {
     for (const ConfigType* type : role.classes) names.emplace(type->name);
   }
   return {names.begin(), names.end()};

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/class_call.h"
 #include "base/console.h"
 #include "base/error.h"
 #include "base/host_memory.h"
@@ -21,7 +22,6 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "cli/command_line.h"
-#include "config/construction.h"
 #include "io/file_lock.h"
 
 namespace axle {

@@ -45,7 +45,7 @@ void check_file_keys(const Json& document, const std::string& source) {
 
 LayerOptions read_options(const Json& document) {
   LayerOptions out;
-  for (const Slot& slot : children_of(ConfigView(out).slot())) {
+  for (const Slot& slot : children_of(out)) {
     const std::string key = "@" + slot.name;
     if (document.contains(key)) from_json(ConfigRef(slot), document[key], key);
   }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
-#include "config/codec.h"
+#include "config/leaf.h"
 
 namespace axle {
 
@@ -106,7 +106,7 @@ std::string index_text(int64_t i, const Shape& shape) {
 }  // namespace
 
 double limit_from(std::string_view text) {
-  const double out = Codec<double>::parse(text);
+  const double out = parse_leaf<double>(text);
   if (!std::isfinite(out) || out < 0)
     throw ConfigError(fmt::format("expected a finite number that is not negative, got {}", text));
   return out;

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <set>
 #include <typeindex>
 
 #include "base/error.h"
 #include "config/print.h"
-#include "config/serialize.h"
 
 namespace axle {
 namespace {
@@ -31,61 +30,62 @@ std::string_view around_field(const ConfigType& type) {
   return rule ? rule->around : std::string_view();
 }
 
-std::vector<Slot> fields_of(const AnyConfig& config) {
-  return children_of(ConfigView(config).slot());
-}
-
-bool is_named(const Slot& field, std::span<const std::string> set_fields) {
-  return std::ranges::count(set_fields, field.name, [](const auto& p) { return first_name(p); }) >
-         0;
-}
-
 // Returns the fields that are not set: those with their default that `set_fields` does not name.
 std::vector<Slot> free_fields(const AnyConfig& config, std::span<const std::string> set_fields) {
   const AnyConfig fresh = AnyConfig::with_defaults(config.type());
-  const std::vector<Slot> fields = fields_of(config), defaults = fields_of(fresh);
+  const std::vector<Slot> fields = children_of(config), defaults = children_of(fresh);
+  std::set<std::string_view> named;
+  for (const std::string& path : set_fields)
+    named.insert(config.type().present_name(first_name(path)));
   std::vector<Slot> out;
   for (size_t i = 0; i < fields.size(); ++i)
-    if (!is_named(fields[i], set_fields) && same_values(fields[i], defaults[i]))
+    if (!named.contains(fields[i].name) && same_values(fields[i], defaults[i]))
       out.push_back(fields[i]);
   return out;
 }
 
-// Ranges do not count: two ranged numbers of the same type are equal.
-bool same_type(const TypeOps& a, const TypeOps& b) {
-  if (*a.type == *b.type) return true;
-  if (a.kind != b.kind) return false;
-  if (a.bounds && b.bounds) return *a.number_type == *b.number_type;
-  return a.value && same_type(*a.element, *b.element);
+// Neither ranges of numbers count, nor whether a field may or must be set.
+bool same_type(const Slot& a, const Slot& b) {
+  const TypeOps &one = inner_type(a), &other = inner_type(b);
+  return *one.type == *other.type ||
+         (one.bounds && other.bounds && *one.number_type == *other.number_type);
 }
 
 const Slot* find_field(const std::vector<Slot>& fields, const Slot& like) {
   const auto it = std::ranges::find_if(
-      fields, [&](const Slot& f) { return f.name == like.name && same_type(*f.ops, *like.ops); });
+      fields, [&](const Slot& f) { return f.name == like.name && same_type(f, like); });
   return it == fields.end() ? nullptr : &*it;
 }
 
-// Returns false if the value is out of range for the new field.
-bool copy_value(const Slot& from, const Slot& to) {
+// Copies the value of a field of the same type. Drops a number out of the new range.
+void carry_value(const Slot& from, const Slot& to, Carried& report) {
+  const Slot value = unwrap(from);
+  const TypeOps& type = inner_type(to);
+  bool fits = true;
   if (*from.ops->type == *to.ops->type) {
     to.ops->assign(to.at, from.at);
-    return true;
+  } else if (is_unset(value) && from.ops->kind == to.ops->kind) {
+    to.ops->clear(to.at);
+  } else if (is_unset(value)) {
+    if (!is_unset(to)) return;  // it keeps its default
+    fits = false;
+  } else if (*value.ops->type == *type.type) {
+    type.assign(made(to).at, value.at);
+  } else {
+    fits = expected_instead(value.ops->number(value.at), *type.bounds, type.is_integer()).empty();
+    nlohmann::ordered_json document;
+    value.ops->write(value.at, document);
+    if (fits) type.read(made(to).at, document);
   }
-  try {
-    from_json(ConfigRef(to), to_json(ConfigView(from)));
-    return true;
-  } catch (const ConfigError&) {
-    return false;
-  }
+  (fits ? report.carried : report.dropped).push_back(to.name);
 }
 
 Carried carry_fields(const AnyConfig& from, const AnyConfig& to,
                      std::span<const std::string> set_fields) {
-  const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to);
+  const std::vector<Slot> old_fields = children_of(from), new_fields = children_of(to);
   Carried report;
   for (const Slot& field : free_fields(to, set_fields)) {
-    if (const Slot* const old = find_field(old_fields, field))
-      (copy_value(*old, field) ? report.carried : report.dropped).push_back(field.name);
+    if (const Slot* const old = find_field(old_fields, field)) carry_value(*old, field, report);
   }
   for (const Slot& old : old_fields)
     if (!find_field(new_fields, old)) report.dropped.push_back(old.name);
@@ -96,8 +96,8 @@ Carried carry_fields(const AnyConfig& from, const AnyConfig& to,
 // class than the old one, the function takes the fields of the old function.
 Carried carry_inside(const AnyConfig& from, const AnyConfig& inner) {
   Carried report = carry_fields(from, inner, {});
-  const std::vector<Slot> old_fields = fields_of(from);
-  for (const Slot& field : fields_of(inner)) {
+  const std::vector<Slot> old_fields = children_of(from);
+  for (const Slot& field : children_of(inner)) {
     const Slot* const old = find_field(old_fields, field);
     if (!old || unwrap(field).ops->kind != FieldKind::kFn) continue;
     const AnyConfig *const old_held = held_config(*old), *const held = held_config(field);
@@ -127,7 +127,7 @@ void move_to_carried(Carried& report, Carried more, const std::string& prefix) {
 // those around it to `dropped`.
 AnyConfig innermost(const AnyConfig& config, std::vector<std::string>& dropped) {
   const std::string_view name = around_field(config.type());
-  const std::vector<Slot> fields = fields_of(config);
+  const std::vector<Slot> fields = children_of(config);
   const auto at = std::ranges::find(fields, name, &Slot::name);
   const AnyConfig* const held = at == fields.end() ? nullptr : held_config(*at);
   if (!held) return config;
@@ -140,7 +140,7 @@ Carried carry_from(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields) {
   Carried report = carry_fields(from, to, set_fields);
   if (!from.type().role) return report;
-  const std::vector<Slot> new_fields = fields_of(to), old_fields = fields_of(from);
+  const std::vector<Slot> new_fields = children_of(to), old_fields = children_of(from);
   for (const Slot& field : free_fields(to, set_fields)) {
     if (const AnyConfig* const inner = inner_config(field, from.type().role, old_fields))
       move_to_carried(report, carry_inside(from, *inner), field.name + ".");
@@ -186,7 +186,7 @@ Carried carry_over(const AnyConfig& from, const AnyConfig& to,
   const AnyConfig inner = innermost(from, dropped), old = adapted(inner);
   Carried report = carry_from(old, to, set_fields);
   // What the rule changed went into another field.
-  const std::vector<Slot> before = fields_of(inner), after = fields_of(old);
+  const std::vector<Slot> before = children_of(inner), after = children_of(old);
   for (size_t i = 0; i < before.size(); ++i)
     if (!same_values(before[i], after[i])) std::erase(report.dropped, before[i].name);
   report.dropped.insert(report.dropped.end(), dropped.begin(), dropped.end());

@@ -30,10 +30,11 @@ struct Carried {
   std::vector<std::string> carried, dropped;
 };
 
-/// Copies the fields of `from` into the fields of `to` that have the same name and type; the ranges
-/// of numbers may differ. Skips the fields of `to` that are set: those that differ from their
-/// default, and those that `set_fields` names (only the first name of a path such as "qkv.theta"
-/// counts). Drops a number that is out of the new range.
+/// Copies the fields of `from` into the fields of `to` that have the same name and type. Ranges of
+/// numbers, `optional` and `Required` do not count for the type; a field that is not set leaves the
+/// default of one of another kind. Skips the fields of `to` that are set: those that differ from
+/// their default, and those that `set_fields` names (only the first name of a path such as
+/// "qkv.theta" counts). Drops a number that is out of the new range.
 ///
 /// A config may hold others of its own role, as an optimizer around another one does. Fields that
 /// `to` lacks go into the config that it holds by default, as "inner.b1"; there, the schedule of

@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "config/config.h"
+#include "config/register.h"
+#include "config/walk.h"
 
 namespace axle {
 namespace {
@@ -21,6 +22,7 @@ class Slow final : public Motor {
   struct Config {
     double speed = 1;
     double gear = 1;
+    static constexpr auto kFormerNames = std::to_array<FormerName>({{"ratio", "gear"}});
     AXLE_CONFIG(Slow, speed, gear)
   };
   Slow(const Config&, const Dims&, const Scope&) {}
@@ -110,6 +112,103 @@ TEST(CarryRule, FieldsComeFromTheInnermostAndAreAdaptedByTheRole) {
   EXPECT_EQ(to.speed, 12) << "the gear is in the speed";
   EXPECT_THAT(report.carried, ElementsAre("speed"));
   EXPECT_THAT(report.dropped, ElementsAre("limit")) << "the gear went into the speed";
+}
+
+/// Motors that are equal but for whether their fields may or must be set.
+class Plain final : public Motor {
+ public:
+  struct Config {
+    double speed = 7;
+    Positive<int64_t> size = 8;
+    Child<Motor> body = {};
+    AXLE_CONFIG(Plain, speed, size, body)
+  };
+  Plain(const Config&, const Dims&, const Scope&) {}
+};
+class Maybe final : public Motor {
+ public:
+  struct Config {
+    std::optional<double> speed = 9;
+    std::optional<int64_t> size = {};
+    std::optional<Child<Motor>> body = {};
+    AXLE_CONFIG(Maybe, speed, size, body)
+  };
+  Maybe(const Config&, const Dims&, const Scope&) {}
+};
+class Asks final : public Motor {
+ public:
+  struct Config {
+    Required<double> speed = REQUIRED;
+    Required<AtLeast<int64_t, 5>> size = REQUIRED;
+    Required<Child<Motor>> body = REQUIRED;
+    AXLE_CONFIG(Asks, speed, size, body)
+  };
+  Asks(const Config&, const Dims&, const Scope&) {}
+};
+AXLE_REGISTER(Plain)
+AXLE_REGISTER(Maybe)
+AXLE_REGISTER(Asks)
+
+AnyConfig fast_plain() {
+  return AnyConfig::of(Plain::Config{.speed = 2, .size = 3, .body = Fast::Config{.speed = 4}});
+}
+
+TEST(CarryOver, OptionalAndRequiredTakeThePlainValue) {
+  Maybe::Config maybe;
+  EXPECT_THAT(carry(fast_plain(), maybe).carried, ElementsAre("speed", "size", "body"));
+  EXPECT_EQ(maybe.speed, 2);
+  EXPECT_EQ(maybe.size, 3);
+  EXPECT_EQ(maybe.body->get_if<Fast>()->speed, 4);
+  Asks::Config asks;
+  const Carried report = carry(fast_plain(), asks);
+  EXPECT_THAT(report.carried, ElementsAre("speed", "body"));
+  EXPECT_THAT(report.dropped, ElementsAre("size")) << "out of the new range";
+  EXPECT_EQ(asks.speed, 2.0);
+  EXPECT_FALSE(asks.size.has_value());
+  EXPECT_EQ(asks.body->get_if<Fast>()->speed, 4);
+}
+
+TEST(CarryOver, ThePlainFieldTakesWhatIsSet) {
+  Plain::Config to;
+  const Maybe::Config maybe{.speed = 2, .size = 3, .body = Fast::Config{.speed = 4}};
+  EXPECT_THAT(carry(AnyConfig::of(maybe), to).carried, ElementsAre("speed", "size", "body"));
+  EXPECT_EQ(to.speed, 2);
+  EXPECT_EQ(to.size, 3);
+  EXPECT_EQ(to.body.get_if<Fast>()->speed, 4);
+  to = {};
+  const Asks::Config asks{.speed = 5.0, .size = 6, .body = Fast::Config{}};
+  EXPECT_THAT(carry(AnyConfig::of(asks), to).carried, ElementsAre("speed", "size", "body"));
+  EXPECT_EQ(to.size, 6);
+  Maybe::Config next;
+  carry(AnyConfig::of(asks), next);
+  EXPECT_EQ(next.size, 6) << "from Required into optional";
+}
+
+TEST(CarryOver, AFieldMayBeKeptByItsFormerName) {
+  Slow::Config to;
+  EXPECT_THAT(carry(slow(), to, {"ratio"}).carried, ElementsAre("speed"));
+  EXPECT_EQ(to.gear, 1);
+}
+
+TEST(CarryOver, WhatIsNotSetLeavesTheDefault) {
+  Plain::Config to;
+  const Carried report = carry(AnyConfig::of(Maybe::Config{.speed = {}}), to);
+  EXPECT_EQ(to.speed, 7);
+  EXPECT_EQ(to.size, 8);
+  EXPECT_THAT(report.carried, IsEmpty());
+  EXPECT_THAT(report.dropped, ElementsAre("body")) << "the only one without a default";
+  Maybe::Config maybe;
+  EXPECT_THAT(carry(AnyConfig::of(Asks::Config{}), maybe).carried, IsEmpty());
+  EXPECT_EQ(maybe.speed, 9);
+  EXPECT_THAT(carry(AnyConfig::of(Plain::Config{}), maybe, {"body"}).dropped, IsEmpty());
+  EXPECT_FALSE(maybe.body) << "an empty slot does not become one that must be set";
+}
+
+TEST(CarryOver, NoneIsAValueToAFieldThatMayBeNone) {
+  Maybe::Config to;
+  EXPECT_THAT(carry(AnyConfig::of(Maybe::Config{.speed = {}}), to).carried,
+              ElementsAre("speed", "size", "body"));
+  EXPECT_FALSE(to.speed);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <limits>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -14,12 +14,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/number.h"
+#include "base/type_name.h"
+
 namespace axle {
 
-class ClassSlot;
+class AnyConfig;
 class Construction;
 struct ConfigType;
 struct RoleInfo;
+struct TypeOps;
+template <class Role>
+class Child;
 
 /// Any function pointer. Callers cast it back to its own type before the call.
 using AnyFunction = void (*)();
@@ -28,27 +34,29 @@ enum class FieldKind : uint8_t { kLeaf, kStruct, kChild, kFn, kOptional, kRequir
 /// How a leaf is written in JSON; kText is a string whose syntax its type defines.
 enum class LeafKind : uint8_t { kBool, kInteger, kNumber, kString, kText };
 
-/// The range of a number: from min to max. An open end is excluded. NaN and infinity are never in
-/// range.
-struct Bounds {
-  double min = std::numeric_limits<double>::lowest();
-  double max = std::numeric_limits<double>::max();
-  bool open_min = false, open_max = false;
-
-  constexpr bool has_min() const { return min != Bounds{}.min; }
-  constexpr bool has_max() const { return max != Bounds{}.max; }
-  constexpr bool contain(double v) const {
-    return (open_min ? v > min : v >= min) && (open_max ? v < max : v <= max);
-  }
+/// Satisfied by structs that carry AXLE_CONFIG.
+template <class C>
+concept Configures = requires {
+  typename C::Owner;
+  { C::config_type() } -> std::same_as<const ConfigType&>;
 };
-/// Returns the range in words: "an integer of at least 1", "a number above 0", "a number of at
-/// least 0 and below 1"; without bounds "an integer" or "a finite number".
-std::string range_text(const Bounds& bounds, LeafKind kind);
 
-/// One element of a list (empty key) or a map.
-struct Element {
-  std::string key;
-  void* at;
+/// One field, list element, map element or slot option of a live config, or a whole config.
+struct Slot {
+  std::string name = {};  // "eps", "[0]", "['key']", "@dtype"; empty for the root
+  void* at = nullptr;
+  const TypeOps* ops = nullptr;
+  bool keeps_results = false;  // Field::keeps_results
+
+  Slot(std::string slot_name, void* value, const TypeOps* type, bool keeps = false)
+      : name(std::move(slot_name)), at(value), ops(type), keeps_results(keeps) {}
+  /// A config struct, a root Child, or an AnyConfig that is not empty. Whoever gets such a Slot
+  /// reads it only; what changes a config asks for a ConfigRef (walk.h).
+  template <Configures C>
+  Slot(const C& config) : Slot({}, const_cast<C*>(&config), C::config_type().ops) {}
+  Slot(const AnyConfig& config);
+  template <class Role>
+  Slot(const Child<Role>& root);
 };
 
 /// Type-erased operations on values of one field type, a constant per type. The kind decides which
@@ -62,19 +70,20 @@ struct TypeOps {
   // documents hold the text.
   LeafKind leaf = LeafKind::kText;
   std::string (*text)(const void*) = nullptr;
-  void (*read)(const TypeOps&, void*, const nlohmann::ordered_json&) = nullptr;
+  void (*read)(void*, const nlohmann::ordered_json&) = nullptr;
   void (*write)(const void*, nlohmann::ordered_json&) = nullptr;
   std::vector<std::string> (*choices)() = nullptr;  // enums: the texts of all values
   // numbers
   const Bounds* bounds = nullptr;
   const std::type_info* number_type = nullptr;  // without its range
   double (*number)(const void*) = nullptr;
+  bool is_integer() const { return leaf == LeafKind::kInteger; }
 
   // kStruct
   const ConfigType& (*config_type)() = nullptr;
 
   // kChild, kFn
-  ClassSlot& (*held)(void*) = nullptr;
+  AnyConfig& (*held)(void*) = nullptr;
   const std::type_info* interface = nullptr;  // the role or the signature
   // kChild
   const RoleInfo& (*role)() = nullptr;
@@ -88,21 +97,13 @@ struct TypeOps {
   void* (*value)(void*) = nullptr;    // null if there is none
   void* (*emplace)(void*) = nullptr;  // creates and returns a default value
   // kList, kMap
-  std::vector<Element> (*elements)(void*) = nullptr;
+  std::vector<Slot> (*elements)(void*) = nullptr;
   // Inserts and returns a default value; a list appends it and ignores the key.
   void* (*insert)(void*, std::string_view key) = nullptr;
   // kMap: removes the entry; false if there is none
   bool (*erase)(void*, std::string_view key) = nullptr;
   // kMap whose type restricts its keys: returns "" or what is wrong with the key
   std::string (*key_problem)(std::string_view key) = nullptr;
-};
-
-/// One field, list element, map element or slot option of a live config.
-struct Slot {
-  std::string name;  // "eps", "[0]", "['key']", "@dtype"; empty for the root
-  void* at = nullptr;
-  const TypeOps* ops = nullptr;
-  bool keeps_results = false;  // Field::keeps_results
 };
 
 struct Field {
@@ -113,6 +114,13 @@ struct Field {
   /// rounding, no parameter, no state and no loss depends on it. A struct names them:
   /// `static constexpr auto kKeepsResults = std::to_array<std::string_view>({"keys"});`
   bool keeps_results = false;
+};
+
+/// A name that a field had before. Documents and paths may still use it; only `name` is written. A
+/// struct says so: `static constexpr auto kFormerNames = std::to_array<FormerName>({{"old",
+/// "new"}});`
+struct FormerName {
+  std::string_view former, name;
 };
 
 /// The place in the tree where a module is built, passed from parent to child. All but the paths is
@@ -153,7 +161,8 @@ struct ConfigType {
   const TypeOps* ops = nullptr;           // operations of the Config struct
   const RoleInfo* role = nullptr;         // null for a plain struct
   std::vector<Field> fields = {};         // in the order of AXLE_CONFIG
-  void* (*make_default)() = nullptr;      // makes a new default config
+  std::span<const FormerName> former_names = {};  // kFormerNames, if declared
+  void* (*make_default)() = nullptr;              // makes a new default config
   void* (*copy)(const void*) = nullptr;
   void (*destroy)(void*) = nullptr;
   /// For modules: builds one; the result points to its Role.
@@ -161,26 +170,14 @@ struct ConfigType {
   /// For structs with operator(): the signature, and a function `R (*)(const void* self, Args...)`.
   const std::type_info* signature = nullptr;
   AnyFunction call = nullptr;
+  /// For a named function, which is a config without fields: the function itself.
+  AnyFunction function = nullptr;
 
+  /// Returns the name that a field has now; `field` itself if no field had it before.
+  std::string_view present_name(std::string_view field) const;
   /// The role or signature under which the class is found by name; null for a plain struct.
   const std::type_info* interface() const { return role ? role->type : signature; }
 };
-
-/// Satisfied by structs that carry AXLE_CONFIG.
-template <class C>
-concept Configures = requires {
-  typename C::Owner;
-  { C::config_type() } -> std::same_as<const ConfigType&>;
-};
-
-/// Returns the C++ name without namespaces: "RMSNorm" for axle::RMSNorm, "Tensor (Tensor const&)"
-/// for a signature.
-std::string short_type_name(const char* mangled);
-inline std::string short_type_name(const std::type_info& type) {
-  return short_type_name(type.name());
-}
-/// True if `type` is `base` or inherits from it.
-bool derives_from(const std::type_info& type, const std::type_info& base);
 
 /// Returns the only RoleInfo of a role.
 template <class Role>
@@ -196,12 +193,13 @@ const RoleInfo& role_info() {
   return info;
 }
 
-/// Owns a config struct of any type, or is empty. Copies are deep.
+/// Owns a config struct of any type or a named function, or is empty. Copies are deep. As the slot
+/// of a Child or a Fn, an empty one counts as an unset REQUIRED field.
 class AnyConfig {
  public:
   AnyConfig() = default;
   /// Takes ownership of `value`, which is a config of that type made by `new`.
-  AnyConfig(const ConfigType& type, void* value) : type_(&type), value_(value) {}
+  AnyConfig(const ConfigType& type, void* value) : type_(&type), value_(value, type.destroy) {}
   template <Configures C>
   static AnyConfig of(C config) {
     return AnyConfig(C::config_type(), new C(std::move(config)));
@@ -210,58 +208,39 @@ class AnyConfig {
     return AnyConfig(type, type.make_default());
   }
 
-  AnyConfig(const AnyConfig& other)
-      : type_(other.type_), value_(other.type_ ? other.type_->copy(other.value_) : nullptr) {}
-  AnyConfig(AnyConfig&& other) noexcept
-      : type_(std::exchange(other.type_, nullptr)), value_(std::exchange(other.value_, nullptr)) {}
+  AnyConfig(const AnyConfig& other) {
+    if (other) *this = AnyConfig(other.type(), other.type().copy(other.get()));
+  }
+  AnyConfig(AnyConfig&&) noexcept = default;
+  // `other` may come from inside of this config.
   AnyConfig& operator=(AnyConfig other) noexcept {
     std::swap(type_, other.type_);
     std::swap(value_, other.value_);
     return *this;
   }
-  ~AnyConfig() {
-    if (type_) type_->destroy(value_);
-  }
+  void clear() { *this = AnyConfig(); }
+  /// Sets the config of a slot for classes of this role or signature. Throws ConfigError if the
+  /// class has another one.
+  void put_as(const std::type_info& interface, AnyConfig config);
 
-  explicit operator bool() const { return type_ != nullptr; }
+  explicit operator bool() const { return value_ != nullptr; }
   /// Must not be called on an empty AnyConfig.
   const ConfigType& type() const { return *type_; }
-  void* get() const { return value_; }
+  /// Returns the name of the class or function; "" if there is none.
+  std::string name() const { return *this ? std::string(type_->name) : ""; }
+  void* get() const { return value_.get(); }
   /// Returns the config if it is exactly a C, else null.
   template <Configures C>
   C* get_if() const {
-    return type_ == &C::config_type() ? static_cast<C*>(value_) : nullptr;
+    return type_ == &C::config_type() ? static_cast<C*>(get()) : nullptr;
   }
 
  private:
   const ConfigType* type_ = nullptr;
-  void* value_ = nullptr;
+  std::unique_ptr<void, void (*)(void*)> value_ = {nullptr, nullptr};
 };
 
-/// What a Child or a Fn holds: the config of a class, or for a Fn a named function; or nothing,
-/// which counts as an unset REQUIRED field.
-class ClassSlot {
- public:
-  explicit operator bool() const { return held_ || function_; }
-  /// Returns the name of the class or function; "" if the slot is empty.
-  std::string name() const { return held_ ? std::string(held_.type().name) : function_name_; }
-  /// Returns the config, which is empty for a named function.
-  const AnyConfig& any() const { return held_; }
-  AnyConfig& any() { return held_; }
-  /// Sets the config; for generic code, which passes the role or signature of the slot. Throws
-  /// ConfigError if the class has another one.
-  void put_as(const std::type_info& interface, AnyConfig config);
-  /// Sets a named function that was found by `name` under the slot's signature.
-  void put_as(std::string name, AnyFunction function);
-  void clear() { put_as({}, nullptr); }
-
- protected:
-  ClassSlot() = default;
-  explicit ClassSlot(AnyConfig held) : held_(std::move(held)) {}
-  AnyConfig held_;
-  std::string function_name_;
-  AnyFunction function_ = nullptr;
-};
+inline Slot::Slot(const AnyConfig& config) : Slot({}, config.get(), config.type().ops) {}
 
 }  // namespace axle
 

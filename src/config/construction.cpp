@@ -1,25 +1,15 @@
 #include "config/construction.h"
 
-#include <dlfcn.h>
+#include <fmt/format.h>
 
-#include <mutex>
 #include <utility>
 
-#include "base/host_memory.h"
+#include "base/class_call.h"
+#include "config/missing.h"
 
 namespace axle {
-namespace {
 
-std::mutex failed_mutex;
-std::optional<FailedCall> failed;
-
-// Returns the program or library that holds an object.
-const void* holder_of(const void* object) {
-  Dl_info info = {};
-  return ::dladdr(object, &info) ? info.dli_fbase : nullptr;
-}
-
-}  // namespace
+AXLE_REGISTER(NoFields)
 
 void Construction::note(const ConfigError& error) {
   ++num_noted_;
@@ -27,24 +17,43 @@ void Construction::note(const ConfigError& error) {
   mistakes_.add(mistakes_.size() < Mistakes::kMax ? error.what() : Mistakes::kRest);
 }
 
-void ClassCall::note() const {
-  static const char here = 0;
-  if (holder_of(&type_) == holder_of(&here)) return;
-  const std::lock_guard lock(failed_mutex);
-  if (failed) return;
-  // The exception under way may be that memory has run out.
-  while_memory_lasts(
-      [&] { failed = {.class_name = short_type_name(type_), .where = std::string(where_)}; });
+namespace detail {
+
+void* build(const Building& building, const Scope& scope) {
+  if (!scope.construction) {
+    forget_failed_calls();
+    Construction own;
+    Scope inner = scope;
+    inner.construction = &own;
+    void* const built = build(building, inner);
+    own.throw_any();
+    return built;
+  }
+  Construction& construction = *scope.construction;
+  const std::string where = scope.as_config();
+  const size_t num_before = construction.num_noted();
+  void* built = nullptr;
+  try {
+    construction.attempt([&] {
+      if (!building.config) {
+        throw ConfigError(
+            fmt::format("{}: REQUIRED but not set: a {}", where, short_type_name(building.role)));
+      }
+      check_own_values(building.config, where);
+      Scope inner = scope;
+      inner.options = building.options;
+      inner.dims = building.dims;
+      const ConfigType& type = building.config.type();
+      const ClassCall call(*type.owner, where);
+      built = type.build(building.config.get(), building.dims, inner);
+    });
+  } catch (const UnbuiltPart&) {
+    // The part's own mistake is noted.
+  }
+  if (construction.num_noted() == num_before || construction.keeps_unsound()) return built;
+  building.destroy(built);
+  return nullptr;
 }
 
-void forget_failed_calls() {
-  const std::lock_guard lock(failed_mutex);
-  failed.reset();
-}
-
-std::optional<FailedCall> failed_call() {
-  const std::lock_guard lock(failed_mutex);
-  return failed;
-}
-
+}  // namespace detail
 }  // namespace axle

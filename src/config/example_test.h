@@ -4,13 +4,16 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "config/config.h"
+#include "config/missing.h"
+#include "config/print.h"
+#include "config/set.h"
 
 namespace axle::example {
 
 enum class Precision { kLow, kHigh };
 constexpr auto texts_of(Precision) {
-  return std::to_array<EnumText<Precision>>({{Precision::kLow, "low"}, {Precision::kHigh, "high"}});
+  return std::to_array<EnumText<Precision>>(
+      {{Precision::kLow, "low", "coarse"}, {Precision::kHigh, "high"}});
 }
 
 /// A value type with text of its own, like a partition spec.

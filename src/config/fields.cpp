@@ -4,21 +4,31 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 
+#include "base/error.h"
+#include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "config/construction.h"
-#include "config/missing.h"
-#include "config/register.h"
 
 namespace axle {
 
-AXLE_REGISTER(NoOptions)
+std::string Scope::as_config() const { return config_path.empty() ? dotted(path) : config_path; }
 
-bool fits_device(double v) {
-  using Limits = std::numeric_limits<float>;
-  const double size = std::abs(v);
-  return size == 0 || (size >= Limits::min() && size <= Limits::max());
+std::string_view ConfigType::present_name(std::string_view field) const {
+  const auto it = std::ranges::find(former_names, field, &FormerName::former);
+  return it == former_names.end() ? field : it->name;
+}
+
+void AnyConfig::put_as(const std::type_info& interface, AnyConfig config) {
+  const ConfigType& type = config.type();
+  if (!type.interface() || *type.interface() != interface) {
+    const std::string wanted = short_type_name(interface);
+    throw ConfigError(
+        is_signature(interface)
+            ? fmt::format("expected a function of signature {}, got {}", wanted, type.name)
+            : fmt::format("expected a {}, got {}, which is {}", wanted, type.name,
+                          type.role ? "a " + type.role->name : "no module"));
+  }
+  *this = std::move(config);
 }
 
 std::string NameOrder::problem(std::string_view key) {
@@ -45,44 +55,6 @@ void fail_unset_read() {
 void fail_empty_fn(const std::type_info& signature) {
   throw ConfigError(fmt::format("a function of signature {} was called before it was set",
                                 short_type_name(signature)));
-}
-
-void* build(const Building& building, const Scope& scope) {
-  forget_failed_calls();
-  Construction construction;
-  Scope inner = scope;
-  inner.construction = &construction;
-  void* const built = build_part(building, inner);
-  construction.throw_any();
-  return built;
-}
-
-void* build_part(const Building& building, const Scope& scope) {
-  if (!scope.construction) return build(building, scope);
-  Construction& construction = *scope.construction;
-  const std::string where = scope.as_config();
-  const size_t num_before = construction.num_noted();
-  void* built = nullptr;
-  try {
-    construction.attempt([&] {
-      if (!building.config) {
-        throw ConfigError(
-            fmt::format("{}: REQUIRED but not set: a {}", where, short_type_name(building.role)));
-      }
-      check_own_values(building.config, where);
-      Scope inner = scope;
-      inner.options = building.options;
-      inner.dims = building.dims;
-      const ConfigType& type = building.config.type();
-      const ClassCall call(*type.owner, where);
-      built = type.build(building.config.get(), building.dims, inner);
-    });
-  } catch (const UnbuiltPart&) {
-    // The part's own mistake is noted.
-  }
-  if (construction.num_noted() == num_before || construction.keeps_unsound()) return built;
-  building.destroy(built);
-  return nullptr;
 }
 
 }  // namespace detail

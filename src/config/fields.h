@@ -74,12 +74,6 @@ using Fraction = Ranged<double, Bounds{.min = 0, .max = 1}>;
 /// At least 0 and below 1.
 using FractionBelowOne = Ranged<double, Bounds{.min = 0, .max = 1, .open_max = true}>;
 
-/// True for zero and for values in the range of normal f32 numbers. Layers and learners compute in
-/// f32 at most, where any other value would become zero or infinite; every field refuses it, even a
-/// double.
-bool fits_device(double v);
-inline constexpr std::string_view kFitsDevice = "a number that fits into 32 bits";
-
 /// Orders the keys of a map and defines which are valid, for keys that become names of files and
 /// records: letters, digits, '_', '-' and '.', with no '.' at the front.
 struct NameOrder : std::less<std::string> {
@@ -98,6 +92,8 @@ inline constexpr struct RequiredTag {
 template <class T>
 class Required {
  public:
+  using value_type = T;
+
   Required(RequiredTag) {}
   Required(T value) : value_(std::move(value)) {}
   template <std::convertible_to<T> U>
@@ -123,38 +119,22 @@ class Required {
   std::optional<T> value_;
 };
 
-/// The options of a role that declares none.
-struct NoOptions {
-  AXLE_CONFIG(NoOptions)
+/// The options of a role that declares none, and the config of a named function.
+struct NoFields {
+  AXLE_CONFIG(NoFields)
 };
 
 namespace detail {
 template <class Role>
-struct OptionsOf {
-  using type = NoOptions;
-};
-template <class Role>
-requires requires { typename Role::Options; }
-struct OptionsOf<Role> {
-  using type = typename Role::Options;
-};
-
-template <class Module>
-struct RoleOf {
-  using type = void;
-};
-template <class Module>
-requires requires { typename Module::Role; }
-struct RoleOf<Module> {
-  using type = typename Module::Role;
-};
-
-template <class Module, class RoleOfTheSlot>
-consteval bool fits() {
-  constexpr bool same = std::is_same_v<typename RoleOf<Module>::type, RoleOfTheSlot>;
-  static_assert(same, "this module does not implement the role of the slot");
-  return same;
+auto options_of() {
+  if constexpr (requires { typename Role::Options; })
+    return std::type_identity<typename Role::Options>();
+  else
+    return std::type_identity<NoFields>();
 }
+
+template <class Module, class Role>
+concept Implements = std::is_same_v<typename Module::Role, Role>;
 
 /// The type of {} in place of dims. An empty list prefers it to any struct of dims.
 class Nothing {
@@ -176,33 +156,39 @@ struct Building {
   void (*destroy)(void*);
 };
 void* build(const Building& building, const Scope& scope);
-void* build_part(const Building& building, const Scope& scope);
+/// Returns the config of a named function.
+AnyConfig function_config(const std::type_info& signature, std::string name, AnyFunction function);
 }  // namespace detail
 
 /// A slot for the config of any module that implements `Role`, together with the options of the
 /// role. Copies are deep. A role declares `Dims`, the sizes that a parent passes when it builds the
 /// module, and may declare `Options`, a struct with AXLE_CONFIG.
 template <class Role>
-class Child : public ClassSlot {
+class Child : public AnyConfig {
  public:
-  using Options = typename detail::OptionsOf<Role>::type;
+  using Interface = Role;
+  using Options = typename decltype(detail::options_of<Role>())::type;
 
   /// Makes an empty slot.
   Child() = default;
   template <Configures C>
-  Child(C config) : Child(std::move(config), Options{}) {}
-  template <Configures C>
-  Child(C config, Options slot_options)
-      : ClassSlot(make(std::move(config))), options(std::move(slot_options)) {}
+  Child(C config, Options slot_options = {})
+      : AnyConfig(AnyConfig::of(std::move(config))), options(std::move(slot_options)) {
+    static_assert(detail::Implements<typename C::Owner, Role>,
+                  "this module does not implement the role of the slot");
+  }
 
+  /// Returns the config, which has no options.
+  const AnyConfig& any() const { return *this; }
+  AnyConfig& any() { return *this; }
   /// Returns the config if it is a `Module::Config`, else null.
   template <class Module>
   typename Module::Config* get_if() {
-    return held_.get_if<typename Module::Config>();
+    return AnyConfig::get_if<typename Module::Config>();
   }
   template <class Module>
   const typename Module::Config* get_if() const {
-    return held_.get_if<typename Module::Config>();
+    return AnyConfig::get_if<typename Module::Config>();
   }
   /// Replaces the config and keeps the options. Throws ConfigError if the config implements another
   /// role.
@@ -210,64 +196,36 @@ class Child : public ClassSlot {
 
   /// Builds the module. Throws ConfigError for an empty slot or a number out of range, and whatever
   /// the module's constructor throws. The error has the mistakes of the module and all its parts.
+  /// As a part of another module, it notes the error in scope.construction and returns null, so
+  /// that the other parts are checked too.
   std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {
-    return owned(detail::build(building(dims), scope));
+    const detail::Building building{*this, typeid(Role), &options, &dims,
+                                    [](void* p) { delete static_cast<Role*>(p); }};
+    return std::unique_ptr<Role>(static_cast<Role*>(detail::build(building, scope)));
   }
   std::unique_ptr<Role> build(detail::NoDims, const Scope& scope) const {
     return build(detail::no_dims<Role>(), scope);
   }
-  /// Builds the module as a part of another one. Where build() throws ConfigError, it notes the
-  /// error in scope.construction and returns null, so that the other parts are checked too. Without
-  /// a construction it is build().
-  std::unique_ptr<Role> build_part(const typename Role::Dims& dims, const Scope& scope) const {
-    return owned(detail::build_part(building(dims), scope));
-  }
-  std::unique_ptr<Role> build_part(detail::NoDims, const Scope& scope) const {
-    return build_part(detail::no_dims<Role>(), scope);
-  }
 
   Options options = {};
-
- private:
-  detail::Building building(const typename Role::Dims& dims) const {
-    return {held_, typeid(Role), &options, &dims, [](void* p) { delete static_cast<Role*>(p); }};
-  }
-  static std::unique_ptr<Role> owned(void* built) {
-    return std::unique_ptr<Role>(static_cast<Role*>(built));
-  }
-  template <class C>
-  static AnyConfig make(C config) {
-    if constexpr (detail::fits<typename C::Owner, Role>()) return AnyConfig::of(std::move(config));
-    return {};
-  }
 };
 
 namespace detail {
-template <class M>
-struct MemberSignature;
 template <class F, class R, class... A>
-struct MemberSignature<R (F::*)(A...) const> {
-  using type = R(A...);
-};
-template <class F, class R, class... A>
-struct MemberSignature<R (F::*)(A...) const noexcept> {
-  using type = R(A...);
-};
-
+std::type_identity<R(A...)> signature_of(R (F::*)(A...) const);
+template <class F>
+auto signature_of() {
+  if constexpr (requires { typename F::Signature; })
+    return std::type_identity<typename F::Signature>();
+  else if constexpr (requires { &F::operator(); })
+    return decltype(signature_of(&F::operator()))();
+  else
+    return std::type_identity<void>();
+}
 /// The call signature of a functor: its `Signature` if declared (needed if operator() is
-/// overloaded), else the signature of its operator().
+/// overloaded), else the signature of its operator(); void for anything else.
 template <class F>
-struct FunctorSignature {
-  using type = void;
-};
-template <class F>
-requires requires { typename F::Signature; }
-struct FunctorSignature<F> {
-  using type = typename F::Signature;
-};
-template <class F>
-requires(!requires { typename F::Signature; }) && requires { &F::operator(); }
-struct FunctorSignature<F> : MemberSignature<decltype(&F::operator())> {};
+using FunctorSignature = typename decltype(signature_of<F>())::type;
 }  // namespace detail
 
 template <class Sig>
@@ -276,29 +234,33 @@ class Fn;
 /// &silu}`. The struct of a functor carries AXLE_CONFIG and has exactly this signature, so that
 /// YAML can name it.
 template <class R, class... A>
-class Fn<R(A...)> : public ClassSlot {
+class Fn<R(A...)> : public AnyConfig {
  public:
+  using Interface = R(A...);
   /// Makes an empty slot.
   Fn() = default;
   template <Configures F>
-  Fn(F functor) : ClassSlot(AnyConfig::of(std::move(functor))) {
-    static_assert(std::is_same_v<typename detail::FunctorSignature<F>::type, R(A...)>,
+  Fn(F functor) : AnyConfig(AnyConfig::of(std::move(functor))) {
+    static_assert(std::is_same_v<detail::FunctorSignature<F>, R(A...)>,
                   "the functor's operator() const must have exactly the signature of the Fn");
   }
   /// `name` is the one given to AXLE_REGISTER(function, "name").
-  Fn(std::string name, R (*function)(A...)) {
-    put_as(std::move(name), reinterpret_cast<AnyFunction>(function));
-  }
+  Fn(std::string name, R (*function)(A...))
+      : AnyConfig(detail::function_config(typeid(R(A...)), std::move(name),
+                                          reinterpret_cast<AnyFunction>(function))) {}
 
   /// Returns the functor, which is empty for a named function.
-  const AnyConfig& functor() const { return held_; }
-  AnyConfig& functor() { return held_; }
+  const AnyConfig& functor() const {
+    static const AnyConfig none;
+    return *this && type().function ? none : *this;
+  }
   /// Throws ConfigError if the slot is empty.
   R operator()(A... args) const {
-    if (function_) return reinterpret_cast<R (*)(A...)>(function_)(std::forward<A>(args)...);
-    if (!held_) detail::fail_empty_fn(typeid(R(A...)));
-    const auto call = reinterpret_cast<R (*)(const void*, A...)>(held_.type().call);
-    return call(held_.get(), std::forward<A>(args)...);
+    if (!*this) detail::fail_empty_fn(typeid(R(A...)));
+    if (const AnyFunction function = type().function)
+      return reinterpret_cast<R (*)(A...)>(function)(std::forward<A>(args)...);
+    const auto call = reinterpret_cast<R (*)(const void*, A...)>(type().call);
+    return call(get(), std::forward<A>(args)...);
   }
 };
 

@@ -11,7 +11,7 @@ namespace axle::example {
 namespace {
 
 static_assert(!std::is_convertible_v<int, Child<Norm>>);
-static_assert(std::is_same_v<Child<Source>::Options, NoOptions>);
+static_assert(std::is_same_v<Child<Source>::Options, NoFields>);
 
 // Configs at namespace scope are built before main, in any order of files.
 const Tower::Config kBeforeMain{.model_dim = 3,
@@ -73,7 +73,7 @@ TEST(AnyConfig, KnowsItsExactType) {
   EXPECT_EQ(AnyConfig::with_defaults(moved.type()).get_if<LoudScale::Config>()->factor, 2);
 }
 
-static_assert(std::is_same_v<detail::FunctorSignature<Scaled>::type, int64_t(int64_t)>);
+static_assert(std::is_same_v<detail::FunctorSignature<Scaled>, int64_t(int64_t)>);
 
 TEST(Fn, CallsFunctorsAndFunctions) {
   const Tower::Config cfg{};
@@ -178,8 +178,8 @@ TEST(Bounds, NeverContainNanAndInfinity) {
 }
 
 TEST(Bounds, AreNamedInWords) {
-  const auto number = [](const Bounds& b) { return range_text(b, LeafKind::kNumber); };
-  const auto integer = [](const Bounds& b) { return range_text(b, LeafKind::kInteger); };
+  const auto number = [](const Bounds& b) { return range_text(b, false); };
+  const auto integer = [](const Bounds& b) { return range_text(b, true); };
   EXPECT_EQ(number({}), "a finite number");
   EXPECT_EQ(integer({}), "an integer");
   EXPECT_EQ(integer({.min = 1}), "an integer of at least 1");
@@ -191,12 +191,12 @@ TEST(Bounds, AreNamedInWords) {
 
 TEST(Ranged, RefusesTextOutOfItsRange) {
   const auto error = [](std::string_view text) {
-    return error_of([&] { Codec<FractionBelowOne>::parse(text); });
+    return error_of([&] { parse_leaf<FractionBelowOne>(text); });
   };
-  EXPECT_EQ(Codec<FractionBelowOne>::parse("0.5"), 0.5);
+  EXPECT_EQ(parse_leaf<FractionBelowOne>("0.5"), 0.5);
   EXPECT_EQ(error("1"), "expected a number of at least 0 and below 1, got '1'");
   EXPECT_EQ(error("nan"), "expected a number of at least 0 and below 1, got 'nan'");
-  EXPECT_EQ(error_of([] { Codec<Positive<int64_t>>::parse("0"); }),
+  EXPECT_EQ(error_of([] { parse_leaf<Positive<int64_t>>("0"); }),
             "expected an integer of at least 1, got '0'");
 }
 

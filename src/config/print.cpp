@@ -26,27 +26,16 @@ bool fits_on_a_line(const TypeOps& ops) {
 std::string line_of(const Slot& outer) {
   const Slot slot = unwrap(outer);
   const TypeOps& ops = *slot.ops;
-  switch (ops.kind) {
-    case FieldKind::kOptional:
-      return "none";
-    case FieldKind::kRequired:
-      return "REQUIRED";
-    case FieldKind::kLeaf: {
-      std::string text = ops.text(slot.at);
-      return ops.leaf == LeafKind::kString || text.empty() ? in_quotes(text) : text;
-    }
-    case FieldKind::kChild:
-    case FieldKind::kFn:
-      return ops.held(slot.at) ? ops.held(slot.at).name() : "REQUIRED";
-    case FieldKind::kStruct:
-    case FieldKind::kMap:
-      return children_of(slot).empty() ? "{}" : "";
-    case FieldKind::kList:
-      break;
+  if (ops.kind == FieldKind::kLeaf) {
+    std::string text = ops.text(slot.at);
+    return ops.leaf == LeafKind::kString || text.empty() ? in_quotes(text) : text;
   }
-  std::string out = "[";
+  if (is_unset(slot)) return ops.kind == FieldKind::kOptional ? "none" : "REQUIRED";
+  if (ops.held) return ops.held(slot.at).name();
   const std::vector<Slot> elements = children_of(slot);
+  if (ops.kind != FieldKind::kList) return elements.empty() ? "{}" : "";
   if (!elements.empty() && !fits_on_a_line(ops)) return "";
+  std::string out = "[";
   for (const Slot& element : elements) out += (out.size() > 1 ? ", " : "") + line_of(element);
   return out + "]";
 }
@@ -68,19 +57,19 @@ std::string at(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_name) {
+std::vector<ConfigLine> to_lines(const Slot& root, std::string_view root_name) {
   std::vector<ConfigLine> out;
-  add_lines(std::string(root_name), root.slot(), false, out);
+  add_lines(std::string(root_name), root, false, out);
   return out;
 }
 
-std::string to_string(const ConfigView& root, std::string_view root_name) {
+std::string to_string(const Slot& root, std::string_view root_name) {
   std::string out;
   for (const ConfigLine& line : to_lines(root, root_name)) out += at(line.path, line.text) + "\n";
   return out;
 }
 
-std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
+std::vector<ConfigChange> changes(const Slot& before, const Slot& after,
                                   std::string_view root_name) {
   const std::vector<ConfigLine> old_lines = to_lines(before, root_name);
   std::map<std::string, std::string> now;
@@ -88,12 +77,11 @@ std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& af
   for (const ConfigLine& line : added) now[line.path] = line.text;
   std::vector<ConfigChange> out;
   for (const ConfigLine& line : old_lines) {
-    const auto it = now.find(line.path);
-    if (it == now.end())
+    const auto found = now.extract(line.path);
+    if (found.empty())
       out.push_back({line.path, line.text, {}, line.keeps_results});
-    else if (it->second != line.text)
-      out.push_back({line.path, line.text, it->second, line.keeps_results});
-    if (it != now.end()) now.erase(it);
+    else if (found.mapped() != line.text)
+      out.push_back({line.path, line.text, found.mapped(), line.keeps_results});
   }
   for (const ConfigLine& line : added)
     if (now.contains(line.path)) out.push_back({line.path, {}, line.text, line.keeps_results});
@@ -109,23 +97,22 @@ std::string to_text(const std::vector<ConfigChange>& changes) {
   return out;
 }
 
-std::string diff(const ConfigView& before, const ConfigView& after, std::string_view root_name) {
+std::string diff(const Slot& before, const Slot& after, std::string_view root_name) {
   return to_text(changes(before, after, root_name));
 }
 
 bool same_values(const Slot& a, const Slot& b) {
-  return *a.ops->type == *b.ops->type && to_lines(ConfigView(a)) == to_lines(ConfigView(b));
+  return *a.ops->type == *b.ops->type && to_lines(a) == to_lines(b);
 }
 
 std::vector<Slot> shown_children(const Slot& slot) {
   std::vector<Slot> out = children_of(slot);
-  if (!unwrap(slot).ops->options || !held_config(slot)) return out;
-  const AnyConfig defaults = AnyConfig::with_defaults(unwrap(slot).ops->options_type());
-  const std::vector<Slot> fields = children_of(ConfigView(defaults).slot());
-  std::erase_if(out, [&](const Slot& option) {
-    return std::ranges::any_of(fields, [&](const Slot& field) {
-      return "@" + field.name == option.name && same_values(field, option);
-    });
+  const TypeOps& ops = *unwrap(slot).ops;
+  if (!ops.options) return out;
+  const AnyConfig defaults = AnyConfig::with_defaults(ops.options_type());
+  std::erase_if(out, [&](const Slot& child) {
+    return child.name.starts_with('@') &&
+           same_values(child, child_of(defaults, child.name.substr(1), {}));
   });
   return out;
 }

@@ -16,9 +16,9 @@ struct ConfigLine {
 
 /// Returns every value of the tree in order of declaration. A slot that holds a class has a line of
 /// its own with the name of the class. Slot options appear only if they differ from their default.
-std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_name = {});
+std::vector<ConfigLine> to_lines(const Slot& root, std::string_view root_name = {});
 /// Returns the lines as "path: text\n".
-std::string to_string(const ConfigView& root, std::string_view root_name = {});
+std::string to_string(const Slot& root, std::string_view root_name = {});
 
 /// A path whose text differs. `before` or `after` is none if that tree lacks the path.
 struct ConfigChange {
@@ -26,14 +26,13 @@ struct ConfigChange {
   std::optional<std::string> before, after;
   bool keeps_results = false;  // as of the line
 };
-std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
+std::vector<ConfigChange> changes(const Slot& before, const Slot& after,
                                   std::string_view root_name = {});
 /// Returns one line for each change: "path: before -> after\n", "path: before (gone)\n" or "path:
 /// after (new)\n".
 std::string to_text(const std::vector<ConfigChange>& changes);
 /// Returns the text of changes(); "" if the trees are equal.
-std::string diff(const ConfigView& before, const ConfigView& after,
-                 std::string_view root_name = {});
+std::string diff(const Slot& before, const Slot& after, std::string_view root_name = {});
 
 /// True if both subtrees have the same text, hence equal values.
 bool same_values(const Slot& a, const Slot& b);

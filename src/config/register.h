@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/codec.h"
 #include "config/fields.h"
+#include "config/leaf.h"
 #include "config/registry.h"
 
 namespace axle {
@@ -26,8 +26,8 @@ inline constexpr TypeOps kOps = detail::make_ops<T>();
 
 namespace detail {
 
-template <class T>
-T& as(void* at) {
+template <class T, class At>
+T& as(At* at) {
   return *static_cast<T*>(at);
 }
 template <class V>
@@ -38,25 +38,45 @@ template <class V>
 std::optional<V>& optional_in(Required<V>& r) {
   return r.slot();
 }
-
-// Each overload fills in the operations of one kind.
 template <class T>
-constexpr void add_ops(TypeOps& ops, const T*) {
-  ops.leaf = Codec<T>::kKind;
-  using Value = typename Codec<T>::Value;
+concept IsList = requires {
+  requires std::same_as<T, std::vector<typename T::value_type>>;
+};
+template <class T>
+concept IsMap = requires {
+  requires std::same_as<T, std::map<std::string, typename T::mapped_type, typename T::key_compare>>;
+};
+
+inline std::string name_of_entry(size_t index) { return "[" + std::to_string(index) + "]"; }
+inline std::string name_of_entry(const std::string& key) { return "['" + key + "']"; }
+
+template <class T>
+constexpr void add_leaf_ops(TypeOps& ops) {
+  using Value = NumberOf<T>;
+  ops.text = [](const void* at) { return leaf_text(as<const T>(at)); };
   if constexpr (std::is_arithmetic_v<Value>) {
-    ops.text = &Scalar<Value>::text;
-    ops.read = &Scalar<Value>::read;
-    ops.write = &Scalar<Value>::write;
+    ops.leaf = std::is_same_v<T, bool>     ? LeafKind::kBool
+               : std::is_integral_v<Value> ? LeafKind::kInteger
+                                           : LeafKind::kNumber;
+    ops.read = [](void* at, const nlohmann::ordered_json& value) {
+      as<T>(at) = NumberCodec<Value>::read(value, NumberIn<T>::kBounds);
+    };
+    ops.write = [](const void* at, nlohmann::ordered_json& out) {
+      NumberCodec<Value>::write(as<const T>(at), out);
+    };
     if constexpr (!std::is_same_v<T, bool>) {
       ops.bounds = &NumberIn<T>::kBounds;
       ops.number_type = &typeid(Value);
-      ops.number = &Scalar<Value>::number;
+      ops.number = [](const void* at) { return static_cast<double>(Value{as<const T>(at)}); };
     }
   } else {
-    ops.text = [](const void* at) { return Codec<T>::text(*static_cast<const T*>(at)); };
-    ops.read = [](const TypeOps& self, void* at, const nlohmann::ordered_json& value) {
-      as<T>(at) = Codec<T>::parse(text_in(value, self.leaf));
+    static_assert(std::is_same_v<T, std::string> || HasText<T>,
+                  "a config field is a bool, number, string, a type with to_text and from_text, a "
+                  "struct with AXLE_CONFIG, a Child or Fn, or an optional, Required, vector or "
+                  "map<string, ...> of one");
+    ops.leaf = std::is_same_v<T, std::string> ? LeafKind::kString : LeafKind::kText;
+    ops.read = [](void* at, const nlohmann::ordered_json& value) {
+      as<T>(at) = parse_leaf<T>(text_in(value, kOps<T>.leaf));
     };
   }
   if constexpr (EnumWithTexts<T>) {
@@ -68,88 +88,65 @@ constexpr void add_ops(TypeOps& ops, const T*) {
   }
 }
 
-template <Configures T>
-constexpr void add_ops(TypeOps& ops, const T*) {
-  ops.kind = FieldKind::kStruct;
-  ops.config_type = &T::config_type;
-}
-
-template <class Role>
-constexpr void add_ops(TypeOps& ops, const Child<Role>*) {
-  using T = Child<Role>;
-  ops.kind = FieldKind::kChild;
-  ops.held = [](void* at) -> ClassSlot& { return as<T>(at); };
-  ops.interface = &typeid(Role);
-  ops.role = &role_info<Role>;
-  ops.options = [](void* at) -> void* { return &as<T>(at).options; };
-  ops.options_type = &T::Options::config_type;
-}
-
-template <class Sig>
-constexpr void add_ops(TypeOps& ops, const Fn<Sig>*) {
-  ops.kind = FieldKind::kFn;
-  ops.held = [](void* at) -> ClassSlot& { return as<Fn<Sig>>(at); };
-  ops.interface = &typeid(Sig);
-}
-
-template <class T, class V>
-constexpr void add_value_ops(TypeOps& ops, FieldKind kind) {
-  ops.kind = kind;
-  ops.element = &kOps<V>;
-  ops.clear = [](void* at) { optional_in(as<T>(at)).reset(); };
-  ops.value = [](void* at) -> void* {
-    auto& o = optional_in(as<T>(at));
-    return o ? std::addressof(*o) : nullptr;
-  };
-  ops.emplace = [](void* at) -> void* { return std::addressof(optional_in(as<T>(at)).emplace()); };
-}
-template <class V>
-constexpr void add_ops(TypeOps& ops, const std::optional<V>*) {
-  add_value_ops<std::optional<V>, V>(ops, FieldKind::kOptional);
-}
-template <class V>
-constexpr void add_ops(TypeOps& ops, const Required<V>*) {
-  add_value_ops<Required<V>, V>(ops, FieldKind::kRequired);
-}
-
-template <class V>
-constexpr void add_ops(TypeOps& ops, const std::vector<V>*) {
-  static_assert(!std::is_same_v<V, bool>,
-                "the elements of vector<bool> have no address: use an enum or int");
-  using T = std::vector<V>;
-  ops.kind = FieldKind::kList;
-  ops.element = &kOps<V>;
-  ops.clear = [](void* at) { as<T>(at).clear(); };
-  ops.elements = [](void* at) {
-    std::vector<Element> out;
-    for (V& v : as<T>(at)) out.push_back({{}, &v});
-    return out;
-  };
-  ops.insert = [](void* at, std::string_view) -> void* { return &as<T>(at).emplace_back(); };
-}
-
-template <class V, class Less>
-constexpr void add_ops(TypeOps& ops, const std::map<std::string, V, Less>*) {
-  using T = std::map<std::string, V, Less>;
-  ops.kind = FieldKind::kMap;
-  ops.element = &kOps<V>;
-  ops.clear = [](void* at) { as<T>(at).clear(); };
-  ops.elements = [](void* at) {
-    std::vector<Element> out;
-    for (auto& [key, v] : as<T>(at)) out.push_back({key, &v});
-    return out;
-  };
-  ops.insert = [](void* at, std::string_view key) -> void* { return &as<T>(at)[std::string(key)]; };
-  ops.erase = [](void* at, std::string_view key) { return as<T>(at).erase(std::string(key)) > 0; };
-  if constexpr (requires { Less::problem({}); }) ops.key_problem = &Less::problem;
-}
-
 template <class T>
 constexpr TypeOps make_ops() {
-  TypeOps ops{.type = &typeid(T), .assign = [](void* to, const void* from) {
-                as<T>(to) = *static_cast<const T*>(from);
-              }};
-  add_ops(ops, static_cast<const T*>(nullptr));
+  TypeOps ops{.type = &typeid(T),
+              .assign = [](void* to, const void* from) { as<T>(to) = as<const T>(from); }};
+  if constexpr (Configures<T>) {
+    ops.kind = FieldKind::kStruct;
+    ops.config_type = &T::config_type;
+  } else if constexpr (std::derived_from<T, AnyConfig>) {
+    ops.kind = FieldKind::kFn;
+    ops.interface = &typeid(typename T::Interface);
+    ops.held = [](void* at) -> AnyConfig& { return as<T>(at); };
+    if constexpr (requires { typename T::Options; }) {
+      ops.kind = FieldKind::kChild;
+      ops.role = &role_info<typename T::Interface>;
+      ops.options = [](void* at) -> void* { return &as<T>(at).options; };
+      ops.options_type = &T::Options::config_type;
+    }
+  } else if constexpr (requires(T & v) { optional_in(v); }) {
+    const bool is_optional = std::same_as<T, std::optional<typename T::value_type>>;
+    ops.kind = is_optional ? FieldKind::kOptional : FieldKind::kRequired;
+    ops.element = &kOps<typename T::value_type>;
+    ops.clear = [](void* at) { optional_in(as<T>(at)).reset(); };
+    ops.value = [](void* at) -> void* {
+      auto& o = optional_in(as<T>(at));
+      return o ? std::addressof(*o) : nullptr;
+    };
+    ops.emplace = [](void* at) -> void* {
+      return std::addressof(optional_in(as<T>(at)).emplace());
+    };
+  } else if constexpr (IsList<T>) {
+    using V = typename T::value_type;
+    static_assert(!std::is_same_v<V, bool>,
+                  "the elements of vector<bool> have no address: use an enum or int");
+    ops.kind = FieldKind::kList;
+    ops.element = &kOps<V>;
+    ops.clear = [](void* at) { as<T>(at).clear(); };
+    ops.elements = [](void* at) {
+      std::vector<Slot> out;
+      for (V& v : as<T>(at)) out.push_back({name_of_entry(out.size()), &v, &kOps<V>});
+      return out;
+    };
+    ops.insert = [](void* at, std::string_view) -> void* { return &as<T>(at).emplace_back(); };
+  } else if constexpr (IsMap<T>) {
+    using V = typename T::mapped_type;
+    ops.kind = FieldKind::kMap;
+    ops.element = &kOps<V>;
+    ops.clear = [](void* at) { as<T>(at).clear(); };
+    ops.elements = [](void* at) {
+      std::vector<Slot> out;
+      for (auto& [key, v] : as<T>(at)) out.push_back({name_of_entry(key), &v, &kOps<V>});
+      return out;
+    };
+    ops.insert = [](void* at, std::string_view k) -> void* { return &as<T>(at)[std::string(k)]; };
+    ops.erase = [](void* at, std::string_view k) { return as<T>(at).erase(std::string(k)) > 0; };
+    if constexpr (requires { T::key_compare::problem({}); })
+      ops.key_problem = &T::key_compare::problem;
+  } else {
+    add_leaf_ops<T>(ops);
+  }
   return ops;
 }
 
@@ -216,6 +213,7 @@ ConfigType describe() {
   if constexpr (requires { X::kDoc; }) t.doc = X::kDoc;
   if constexpr (requires { C::kFromNumber; }) t.number_field = C::kFromNumber;
   if constexpr (requires { C::kKeepsResults; }) mark_keeps_results(t, C::kKeepsResults);
+  if constexpr (requires { C::kFormerNames; }) set_former_names(t, C::kFormerNames);
   if constexpr (requires { typename X::Role; }) {
     using Role = typename X::Role;
     t.role = &role_info<Role>();
@@ -223,8 +221,8 @@ ConfigType describe() {
       return static_cast<Role*>(new X(*static_cast<const C*>(config),
                                       *static_cast<const typename Role::Dims*>(dims), scope));
     };
-  } else if constexpr (!std::is_void_v<typename FunctorSignature<C>::type>) {
-    set_call<C>(t, static_cast<typename FunctorSignature<C>::type*>(nullptr));
+  } else if constexpr (!std::is_void_v<FunctorSignature<C>>) {
+    set_call<C>(t, static_cast<FunctorSignature<C>*>(nullptr));
   }
   return t;
 }

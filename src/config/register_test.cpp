@@ -19,7 +19,7 @@ struct Pair {
 static_assert(detail::has_fields<Pair, 7>());
 static_assert(!detail::has_fields<Pair, 6>());
 static_assert(!detail::has_fields<Pair, 8>());
-static_assert(detail::has_fields<NoOptions, 0>());
+static_assert(detail::has_fields<NoFields, 0>());
 
 static_assert(Configures<Scale::Config> && Configures<Axis> && !Configures<Scale>);
 static_assert(std::is_aggregate_v<Tower::Config>);

@@ -4,28 +4,29 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
+#include <tuple>
 #include <typeindex>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
+#include "config/fields.h"
 
 namespace axle {
 namespace {
 
-// What a name stands for: a class or functor, or else a free function.
-struct Named {
-  const ConfigType* type;
-  AnyFunction function;
-};
 // What has one role or signature.
 struct Interface {
   const RoleInfo* role = nullptr;  // null: a signature
-  std::map<std::string, Named, std::less<>> names = {};
+  std::map<std::string, const ConfigType*, std::less<>> types = {};
+  const ConfigType* number = nullptr;  // the one with kFromNumber
 };
 struct Registry {
   std::map<std::type_index, Interface> interfaces;
   std::vector<const ConfigType*> configs;
+  // By signature, name and function.
+  std::map<std::tuple<std::type_index, std::string, AnyFunction>, ConfigType> functions;
   // By owner, names of all its fields, name of the documented field.
   std::map<std::array<std::string_view, 3>, std::string_view> docs;
 };
@@ -41,21 +42,28 @@ const Interface& find_interface(const std::type_info& key) {
   return it == registry().interfaces.end() ? none : it->second;
 }
 
-Named find_named(const std::type_info& key, std::string_view name) {
-  const auto& names = find_interface(key).names;
-  const auto it = names.find(name);
-  return it == names.end() ? Named{} : it->second;
+const ConfigType* find_type(const std::type_info& key, std::string_view name) {
+  const auto& types = find_interface(key).types;
+  const auto it = types.find(name);
+  return it == types.end() ? nullptr : it->second;
 }
 
-std::string interface_name(const std::type_info& key) {
-  const RoleInfo* const role = find_interface(key).role;
-  return role ? role->name : short_type_name(key);
-}
-
-void add(const std::type_info& key, std::string_view name, const Named& named) {
-  if (registry().interfaces[key].names.emplace(name, named).second) return;
+Interface& add(const std::type_info& key, const ConfigType& type) {
+  Interface& interface = registry().interfaces[key];
+  if (interface.types.emplace(type.name, &type).second) return interface;
   throw ConfigError(fmt::format("AXLE_REGISTER: expected one {} called '{}', got two",
-                                interface_name(key), name));
+                                short_type_name(key), type.name));
+}
+
+std::vector<Listing> list(bool roles) {
+  std::vector<Listing> out;
+  for (const auto& [key, interface] : registry().interfaces) {
+    if (roles != (interface.role != nullptr)) continue;
+    out.push_back({interface.role, short_type_name(key.name()), {}});
+    for (const auto& [name, type] : interface.types) out.back().classes.push_back(type);
+  }
+  std::ranges::sort(out, {}, &Listing::name);
+  return out;
 }
 
 // Throws "no Norm is called 'Scael'; did you mean 'Scale'? (classes: Scale, Shift)", with at most
@@ -76,14 +84,15 @@ void add(const std::type_info& key, std::string_view name, const Named& named) {
 }  // namespace
 
 void register_config(const ConfigType& type) {
-  if (const std::type_info* const interface = type.interface()) {
-    const ConfigType* const before = find_number_type(*interface);
-    if (type.role) registry().interfaces[*interface].role = type.role;
-    add(*interface, type.name, {&type, nullptr});
-    if (before && !type.number_field.empty()) {
-      throw ConfigError(
-          fmt::format("AXLE_REGISTER: expected one {} with kFromNumber, got {} and {}",
-                      interface_name(*interface), before->name, type.name));
+  if (type.interface()) {
+    Interface& interface = add(*type.interface(), type);
+    interface.role = type.role;
+    if (!type.number_field.empty()) {
+      if (const ConfigType* const before = std::exchange(interface.number, &type)) {
+        throw ConfigError(
+            fmt::format("AXLE_REGISTER: expected one {} with kFromNumber, got {} and {}",
+                        short_type_name(*type.interface()), before->name, type.name));
+      }
     }
   }
   registry().configs.push_back(&type);
@@ -91,17 +100,38 @@ void register_config(const ConfigType& type) {
 
 void register_function(const std::type_info& signature, std::string_view name,
                        AnyFunction function) {
-  add(signature, name, {nullptr, function});
+  add(signature, detail::function_config(signature, std::string(name), function).type());
+}
+
+AnyConfig detail::function_config(const std::type_info& signature, std::string name,
+                                  AnyFunction function) {
+  // C++ code may name functions at any time, in any thread.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto [it, is_new] = registry().functions.try_emplace({signature, std::move(name), function},
+                                                             NoFields::config_type());
+  ConfigType& type = it->second;
+  if (is_new) {
+    type.name = std::get<std::string>(it->first);
+    type.signature = &signature;
+    type.function = function;
+  }
+  return AnyConfig::with_defaults(type);
 }
 
 std::vector<std::string> names_of(const std::type_info& interface) {
   std::vector<std::string> out;
-  for (const auto& [name, named] : find_interface(interface).names) out.push_back(name);
+  for (const auto& [name, type] : find_interface(interface).types) out.push_back(name);
   return out;
 }
 
-const ConfigType* find_config_type(const std::type_info& interface, std::string_view name) {
-  return find_named(interface, name).type;
+const ConfigType& find_config_type(const std::type_info& interface, std::string_view name) {
+  if (const ConfigType* const found = find_type(interface, name)) return *found;
+  const bool is_role = !is_signature(interface);
+  const ConfigType* const number = find_number_type(interface);
+  fail_no_name(interface, is_role ? short_type_name(interface) : "function that fits here", name,
+               is_role ? "classes" : "functions",
+               number ? fmt::format("; a number is a {}", number->name) : "");
 }
 
 const ConfigType& find_config_type(std::string_view name) {
@@ -111,12 +141,12 @@ const ConfigType& find_config_type(std::string_view name) {
   std::vector<const ConfigType*> found;
   std::vector<std::string> full_names, all;
   for (const auto& [key, interface] : registry().interfaces) {
-    for (const auto& [each, named] : interface.names) {
-      if (!named.type) continue;
+    for (const auto& [each, type] : interface.types) {
+      if (type->function) continue;
       all.push_back(each);
-      const std::string in = interface_name(*named.type->interface());
+      const std::string in = short_type_name(key.name());
       if (each != wanted || (!role.empty() && role != in)) continue;
-      found.push_back(named.type);
+      found.push_back(type);
       full_names.push_back(in + "." + each);
     }
   }
@@ -133,7 +163,8 @@ const ConfigType& find_config_type(std::string_view name) {
 }
 
 AnyFunction find_function(const std::type_info& signature, std::string_view name) {
-  return find_named(signature, name).function;
+  const ConfigType* const found = find_type(signature, name);
+  return found ? found->function : nullptr;
 }
 
 AnyFunction function_named(const std::type_info& signature, std::string_view name,
@@ -143,51 +174,13 @@ AnyFunction function_named(const std::type_info& signature, std::string_view nam
 }
 
 const ConfigType* find_number_type(const std::type_info& interface) {
-  for (const auto& [name, named] : find_interface(interface).names)
-    if (named.type && !named.type->number_field.empty()) return named.type;
-  return nullptr;
+  return find_interface(interface).number;
 }
 
 std::span<const ConfigType* const> registered_configs() { return registry().configs; }
 
-AnyConfig make_config(const RoleInfo& role, std::string_view name) {
-  const ConfigType* const type = find_config_type(*role.type, name);
-  if (!type) fail_no_class(*role.type, &role, name);
-  return AnyConfig::with_defaults(*type);
-}
-
-void fail_no_class(const std::type_info& interface, const RoleInfo* role, std::string_view name) {
-  const ConfigType* const number = find_number_type(interface);
-  fail_no_name(interface, role ? role->name : "function that fits here", name,
-               role ? "classes" : "functions",
-               number ? fmt::format("; a number is a {}", number->name) : "");
-}
-
-std::vector<RoleListing> list_roles() {
-  std::vector<RoleListing> out;
-  for (const auto& [key, interface] : registry().interfaces) {
-    if (!interface.role) continue;
-    out.push_back({interface.role, {}});
-    for (const auto& [name, named] : interface.names) out.back().classes.push_back(named.type);
-  }
-  std::ranges::sort(out, {}, [](const RoleListing& one) { return one.role->name; });
-  return out;
-}
-
-std::vector<SignatureListing> list_functions() {
-  std::map<std::string, std::vector<std::string>> sorted;
-  for (const auto& [key, interface] : registry().interfaces) {
-    if (interface.role) continue;
-    for (const auto& [name, named] : interface.names)
-      sorted[short_type_name(key.name())].push_back(name);
-  }
-  std::vector<SignatureListing> out;
-  for (auto& [signature, names] : sorted) {
-    std::ranges::sort(names);
-    out.push_back({signature, std::move(names)});
-  }
-  return out;
-}
+std::vector<Listing> list_roles() { return list(true); }
+std::vector<Listing> list_functions() { return list(false); }
 
 bool register_docs(std::span<const ConfigDoc> docs) {
   for (const ConfigDoc& doc : docs)
@@ -230,6 +223,21 @@ void detail::mark_keeps_results(ConfigType& type, std::span<const std::string_vi
     }
     field->keeps_results = true;
   }
+}
+
+void detail::set_former_names(ConfigType& type, std::span<const FormerName> names) {
+  const auto is_field = [&](std::string_view name) {
+    return std::ranges::count(type.fields, name, &Field::name) > 0;
+  };
+  for (const FormerName& name : names) {
+    if (is_field(name.name) && !is_field(name.former)) continue;
+    throw ConfigError(
+        fmt::format("AXLE_CONFIG({}, ...): kFormerNames: expected a former and the present name of "
+                    "a field, got "
+                    "'{}' and '{}'",
+                    type.name, name.former, name.name));
+  }
+  type.former_names = names;
 }
 
 }  // namespace axle

@@ -11,15 +11,16 @@ namespace axle {
 /// too, but cannot be found by name. Throws ConfigError if the role or signature already has the
 /// name.
 void register_config(const ConfigType& type);
-/// Throws ConfigError if the signature already has a function or functor of this name.
+/// Does the same with a named function.
 void register_function(const std::type_info& signature, std::string_view name,
                        AnyFunction function);
 
 /// Returns the names of the classes of a role, or of the functions and functors of a signature,
 /// sorted.
 std::vector<std::string> names_of(const std::type_info& interface);
-/// Returns the class of a role, or the functor of a signature; null if there is none of that name.
-const ConfigType* find_config_type(const std::type_info& interface, std::string_view name);
+/// Returns the class of a role, or the functor or function of a signature. Throws ConfigError "no
+/// Norm is called 'LayrNorm'; did you mean 'LayerNorm'? (...)".
+const ConfigType& find_config_type(const std::type_info& interface, std::string_view name);
 /// Finds a class or functor by name over all roles and signatures. "Role.Class" tells apart classes
 /// of the same name. Throws ConfigError if the name is unknown (with the nearest names) or
 /// ambiguous.
@@ -42,25 +43,15 @@ const ConfigType* find_number_type(const std::type_info& interface);
 /// name.
 std::span<const ConfigType* const> registered_configs();
 
-/// Returns the default config of a class. Throws ConfigError "no Norm is called 'LayrNorm'; did you
-/// mean 'LayerNorm'? (...)".
-AnyConfig make_config(const RoleInfo& role, std::string_view name);
-/// Throws the error that make_config documents, or that of functions if `role` is null.
-[[noreturn]] void fail_no_class(const std::type_info& interface, const RoleInfo* role,
-                                std::string_view name);
-
-/// A role with its classes, sorted by name.
-struct RoleListing {
-  const RoleInfo* role;
+/// A role with its classes, or a signature ("double (long)") with its functors and functions.
+struct Listing {
+  const RoleInfo* role;  // null: a signature
+  std::string name;      // of the role; the signature
   std::vector<const ConfigType*> classes;
 };
-std::vector<RoleListing> list_roles();
-/// A signature ("double (long)") with its functions and functors, sorted by name.
-struct SignatureListing {
-  std::string signature;
-  std::vector<std::string> names;
-};
-std::vector<SignatureListing> list_functions();
+/// Both are sorted by name, as are the classes in them.
+std::vector<Listing> list_roles();
+std::vector<Listing> list_functions();
 
 /// The comment above a struct or a field. cmake/config_docs.py extracts them from the sources when
 /// the program is built.
@@ -85,6 +76,8 @@ std::vector<Field> make_fields(std::string_view owner, std::string_view names,
                                std::span<const TypeOps* const> ops);
 /// Marks the fields with these names. Throws ConfigError for a name that no field has.
 void mark_keeps_results(ConfigType& type, std::span<const std::string_view> names);
+/// Throws ConfigError for a former name of no field, and for one that a field has now.
+void set_former_names(ConfigType& type, std::span<const FormerName> names);
 }  // namespace detail
 
 }  // namespace axle

@@ -33,8 +33,11 @@ TEST(Registry, TwoOfOneNameIsAnError) {
 }
 
 TEST(Registry, MakesDefaultsByName) {
-  EXPECT_EQ(make_config(role_info<Norm>(), "Scale").get_if<Scale::Config>()->factor, 2);
-  EXPECT_EQ(error_of([] { make_config(role_info<Norm>(), "Scael"); }),
+  EXPECT_EQ(AnyConfig::with_defaults(find_config_type(typeid(Norm), "Scale"))
+                .get_if<Scale::Config>()
+                ->factor,
+            2);
+  EXPECT_EQ(error_of([] { find_config_type(typeid(Norm), "Scael"); }),
             "no Norm is called 'Scael'; did you mean 'Scale'? (classes: Bounded, LoudScale, Scale, "
             "Shift, Twice)");
 }
@@ -70,19 +73,20 @@ TEST(Registry, FunctionsByName) {
 
 TEST(Registry, Listings) {
   std::vector<std::string> roles;
-  for (const RoleListing& listing : list_roles()) {
-    roles.push_back(listing.role->name);
-    if (listing.role->name == "Norm") {
+  for (const Listing& listing : list_roles()) {
+    roles.push_back(listing.name);
+    if (listing.name == "Norm") {
       EXPECT_EQ(listing.classes[2]->doc, "x -> factor * input_dim * x");
     }
   }
   EXPECT_THAT(roles, ::testing::IsSupersetOf({"Model", "Norm", "Source"}));
   const auto functions = list_functions();
-  const auto it = std::find_if(functions.begin(), functions.end(), [](const SignatureListing& s) {
-    return s.signature == "long (long)";
-  });
+  const auto it = std::find_if(functions.begin(), functions.end(),
+                               [](const Listing& s) { return s.name == "long (long)"; });
   ASSERT_NE(it, functions.end());
-  EXPECT_THAT(it->names, ElementsAre("Fixed", "Scaled", "thrice", "twice"));
+  std::vector<std::string_view> names;
+  for (const ConfigType* type : it->classes) names.push_back(type->name);
+  EXPECT_THAT(names, ElementsAre("Fixed", "Scaled", "thrice", "twice"));
 }
 
 TEST(TypeNames, WithoutNamespaces) {

@@ -12,12 +12,26 @@
 namespace axle {
 namespace {
 
+// Returns a pattern of paths with the names that fields have now in place of former ones.
+std::string with_present_names(std::string_view pattern) {
+  std::string out;
+  for (const std::string_view part : split(pattern, '.')) {
+    const std::string_view name = part.substr(0, part.find('['));
+    std::string_view present = name;
+    for (const ConfigType* const type : registered_configs())
+      if (present == name) present = type->present_name(name);
+    out.append(present).append(part.substr(name.size())).append(".");
+  }
+  out.pop_back();
+  return out;
+}
+
 bool matches(const Selector& select, const std::string& path, const Slot& slot) {
   const ConfigType* const type = type_below(slot);
   if (!type) return false;
   const std::type_info& owner = *type->owner;
   if (!(select.derived ? derives_from(owner, *select.type) : owner == *select.type) ||
-      !glob_match(select.at, path))
+      !(glob_match(select.at, path) || glob_match(with_present_names(select.at), path)))
     return false;
   if (!select.where) return true;
   if (const AnyConfig* const held = held_config(slot)) return select.where(path, *held);
@@ -26,14 +40,8 @@ bool matches(const Selector& select, const std::string& path, const Slot& slot) 
   return select.where(path, copy);
 }
 
-// Returns the field of that name. Throws ConfigError if there is none.
 Slot field_of(const AnyConfig& config, std::string_view name) {
-  std::vector<std::string> names;
-  for (const Slot& field : children_of(ConfigView(config).slot())) {
-    if (field.name == name) return field;
-    names.push_back(field.name);
-  }
-  fail_no_slot(std::string(config.type().name), name, names, "field");
+  return child_of(config, name, std::string(config.type().name));
 }
 
 void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
@@ -53,7 +61,7 @@ void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
     }
   } else {
     const Carried fields = carry_over(old, next, spec.keep);
-    if (&old.type() == &next.type() && same_values(ConfigView(old).slot(), ConfigView(next).slot()))
+    if (&old.type() == &next.type() && same_values(old, next))
       return report.unchanged.push_back(path);
     report.add(path, fields);
   }
@@ -64,15 +72,14 @@ void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
 }  // namespace
 
 Selector select_by_name(std::string_view name) {
-  for (const RoleListing& listing : list_roles())
-    if (listing.role->name == name) return {.type = listing.role->type, .derived = true};
+  for (const Listing& listing : list_roles())
+    if (listing.name == name) return {.type = listing.role->type, .derived = true};
   for (const ConfigType* type : registered_configs())
     if (!type->interface() && type->name == name) return {.type = type->owner};
   return {.type = find_config_type(name).owner};
 }
 
-int64_t for_each_match(ConfigRef root, const Selector& select,
-                       const std::function<void(const std::string& path, const Slot& slot)>& fn) {
+int64_t for_each_match(ConfigRef root, const Selector& select, const Visit& fn) {
   AXLE_CHECK(select.type, "a selector needs a class to look for");
   int64_t count = 0;
   walk(root, {}, [&](const std::string& path, const Slot& slot) {
@@ -88,7 +95,7 @@ int64_t for_each_match(ConfigRef root, const Selector& select,
   return count;
 }
 
-void fail_no_match(const ConfigView& root, const Selector& select) {
+void fail_no_match(const Slot& root, const Selector& select) {
   Selector anywhere = select, any = select;
   anywhere.at = "**";
   any.where = {};  // where only the condition fails

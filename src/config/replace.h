@@ -27,10 +27,9 @@ struct NoMatch : ConfigError {
 
 /// Calls fn(path, slot) for every slot or struct that is selected, after those inside it. Returns
 /// how many there are. Puts the path in front of a ConfigError that fn throws.
-int64_t for_each_match(ConfigRef root, const Selector& select,
-                       const std::function<void(const std::string& path, const Slot& slot)>& fn);
+int64_t for_each_match(ConfigRef root, const Selector& select, const Visit& fn);
 /// Throws NoMatch, with the nearest names or paths of the tree.
-[[noreturn]] void fail_no_match(const ConfigView& root, const Selector& select);
+[[noreturn]] void fail_no_match(const Slot& root, const Selector& select);
 
 struct ReplaceSpec {
   Selector select;
@@ -91,7 +90,7 @@ std::string field_at(const ConfigType& type, size_t offset);
 
 template <class Target, Configures C>
 ReplaceSpec replace_spec(C with, const ReplaceOptions& options) {
-  constexpr bool is_role = std::is_same_v<typename RoleOf<Target>::type, Target>;
+  constexpr bool is_role = Implements<Target, Target>;
   return {.select = {.type = &typeid(Target),
                      .derived = options.derived || is_role,
                      .at = options.at,

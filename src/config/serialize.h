@@ -12,8 +12,8 @@
 
 namespace axle {
 
-nlohmann::ordered_json to_json(const ConfigView& root);
-std::string to_yaml(const ConfigView& root);
+nlohmann::ordered_json to_json(const Slot& root);
+std::string to_yaml(const Slot& root);
 
 /// Reads the output of to_json; the tree then equals the one that was written, whatever `root` held
 /// before. Fields that the document does not name keep their values. Throws ConfigError with a line

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
                             got.is_null() ? "none" : printable(got.dump())));
 }
 template <class F>
-auto at_path(const std::string& path, F f) {
+decltype(auto) at_path(const std::string& path, F f) {
   try {
     return f();
   } catch (const ConfigError& e) {
@@ -31,7 +31,7 @@ auto at_path(const std::string& path, F f) {
 }
 
 bool is_number(const Json& d) {
-  return d.is_number() || (d.is_string() && detail::is_number(d.get_ref<const std::string&>()));
+  return d.is_number() || (d.is_string() && is_number_text(d.get_ref<const std::string&>()));
 }
 
 // Returns {class: Name, field: value} for {Name: {field: value}}, as the section `modify:` has it.
@@ -46,6 +46,23 @@ std::optional<Json> with_class(const Json& d, const std::string& path) {
   Json out = {{"class", name}};
   for (const auto& [field, value] : fields.items()) out[field] = value;
   return out;
+}
+
+// True for a map whose entries `none` removes: those of structs, classes and functions. Other
+// entries may hold `none` themselves.
+bool none_removes_entries(const TypeOps& map) {
+  return map.kind == FieldKind::kMap && (map.element->held || map.element->config_type);
+}
+
+// Throws ConfigError if a key is empty, holds control characters or "']" (the end of a key in
+// paths), or breaks the rule of the map's type.
+void check_map_key(const TypeOps& map, std::string_view key, const std::string& path) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::string problem = map.key_problem ? map.key_problem(key) : "";
+  if (problem.empty() &&
+      (key.empty() || key.find("']") != key.npos || std::ranges::any_of(key, is_control)))
+    problem = fmt::format("expected a key that can stand in a path, got '{}'", printable(key));
+  if (!problem.empty()) throw ConfigError(path + ": " + problem);
 }
 
 class Reader {
@@ -67,12 +84,12 @@ class Reader {
       case FieldKind::kRequired:
         return read_maybe(d, slot, path);
       case FieldKind::kLeaf:
-        return at_path(path, [&] { ops.read(ops, slot.at, d); });
+        return at_path(path, [&] { ops.read(slot.at, d); });
       case FieldKind::kStruct:
         if (const auto& field = ops.config_type().number_field; !field.empty() && is_number(d))
-          return read_member(slot, std::string(field), d, path, "field");
+          return read_member(slot, field, d, path);
         if (!d.is_object()) fail_expected(path, "a mapping of fields", d);
-        return read_members(d, slot, path, "field", [](const std::string&) { return true; });
+        return read_members(d, slot, path);
       case FieldKind::kChild:
       case FieldKind::kFn:
         return read_class(d, slot, path);
@@ -111,14 +128,13 @@ class Reader {
     if (!d.is_object()) fail_expected(path, "a mapping", d);
     check_size(d, path);
     if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
-    for (const auto& [name, value] : d.items()) {
-      const std::string& key = name;
-      const Json& entry = value;
+    for (const auto& each : d.items()) {
+      const std::string& key = each.key();
       const std::string entry_path = fmt::format("{}['{}']", path, key);
       mistakes_.attempt([&] {
-        if (!entry.is_null() || !none_removes_entries(*slot.ops)) {
+        if (!each.value().is_null() || !none_removes_entries(*slot.ops)) {
           check_map_key(*slot.ops, key, path);
-          read(entry, {key, slot.ops->insert(slot.at, key), slot.ops->element}, entry_path);
+          read(each.value(), {key, slot.ops->insert(slot.at, key), slot.ops->element}, entry_path);
         } else if (!slot.ops->erase(slot.at, key)) {
           fail_at(entry_path, "expected an entry to remove, got none");
         }
@@ -132,95 +148,77 @@ class Reader {
               fmt::format("expected at most {} entries, got {}", kMaxConfigEntries, d.size()));
   }
 
-  // Reads one field or, with '@' before its name, one option of `parent`.
-  void read_member(const Slot& parent, const std::string& key, const Json& value,
-                   const std::string& path, std::string_view what) {
-    std::vector<std::string> names;
-    for (const Slot& slot : children_of(parent)) {
-      if (slot.name == key) return read(value, slot, join_config_path(path, key));
-      if (slot.name.starts_with('@') == (what == "option")) names.push_back(slot.name);
-    }
-    fail_no_slot(path, key, names, what);
+  void read_member(const Slot& parent, std::string_view key, const Json& value,
+                   const std::string& path) {
+    read(value, child_of(parent, key, path), join_config_path(path, key));
   }
-  template <class Wanted>
-  void read_members(const Json& d, const Slot& parent, const std::string& path,
-                    std::string_view what, Wanted is_wanted) {
-    for (const auto& entry : d.items()) {
-      if (is_wanted(entry.key()))
-        mistakes_.attempt([&] { read_member(parent, entry.key(), entry.value(), path, what); });
+  // Reads the fields of a struct or class, and the options of its slot.
+  void read_members(const Json& d, const Slot& parent, const std::string& path) {
+    for (const auto& each : d.items()) {
+      if (!parent.ops->held || each.key() != "class")
+        mistakes_.attempt([&] { read_member(parent, each.key(), each.value(), path); });
     }
   }
 
   void read_class(const Json& d, const Slot& slot, const std::string& path) {
     const TypeOps& ops = *slot.ops;
-    ClassSlot& target = ops.held(slot.at);
+    AnyConfig& target = ops.held(slot.at);
     if (d.is_null()) return target.clear();
     if (const std::optional<Json> named = with_class(d, path))
       return read_class(*named, slot, path);
     const AnyConfig* const held = held_config(slot);
-    if (is_number(d)) {
-      if (const ConfigType* const type = find_number_type(*ops.interface)) {
-        AnyConfig next = held && &held->type() == type ? *held : AnyConfig::with_defaults(*type);
-        read_member(ConfigView(next).slot(), std::string(type->number_field), d, path, "field");
-        return target.put_as(*ops.interface, std::move(next));
+    const ConfigType* const number = is_number(d) ? find_number_type(*ops.interface) : nullptr;
+    if (number) {
+      AnyConfig next = held && &held->type() == number ? *held : AnyConfig::with_defaults(*number);
+      read_member(next, number->number_field, d, path);
+      target = std::move(next);
+    } else if (d.is_string()) {
+      target = class_by_name(d, ops, held, path);
+    } else {
+      if (!d.is_object()) fail_expected(path, "the name of a class or a mapping with 'class'", d);
+      if (const auto name = d.find("class"); name != d.end()) {
+        if (!name->is_string()) fail_expected(join_config_path(path, "class"), "a name", *name);
+        target = AnyConfig::with_defaults(type_named(*name, ops, path));
+        if (ops.options && unnamed_ == UnnamedValues::kReset) {
+          const AnyConfig defaults = AnyConfig::with_defaults(ops.options_type());
+          defaults.type().ops->assign(ops.options(slot.at), defaults.get());
+        }
+      } else if (!held) {
+        fail_expected(path, "a mapping with 'class'", d);
       }
+      read_members(d, slot, path);
     }
-    if (!d.is_string() && !d.is_object())
-      fail_expected(path, "the name of a class or a mapping with 'class'", d);
-    const bool is_name = d.is_string(), names_class = is_name || d.contains("class");
-    if (!names_class && !held) fail_expected(path, "a mapping with 'class'", d);
-    const ConfigType* type = held ? &held->type() : nullptr;
-    if (names_class) {
-      const Json& name = is_name ? d : d.at("class");
-      if (!name.is_string()) fail_expected(join_config_path(path, "class"), "a name", name);
-      const auto& text = name.get_ref<const std::string&>();
-      const AnyFunction function = is_name ? find_function(*ops.interface, text) : nullptr;
-      if (function) return target.put_as(text, function);
-      type = find_config_type(*ops.interface, text);
-      if (!type)
-        at_path(path,
-                [&] { fail_no_class(*ops.interface, ops.role ? &ops.role() : nullptr, text); });
-    }
-    const bool keeps = held && (is_name || !names_class) && &held->type() == type;
-    AnyConfig next = keeps ? *held : AnyConfig::with_defaults(*type);
-    const auto is_option = [&](const std::string& key) {
-      return ops.options && key.starts_with('@');
-    };
-    const auto is_field = [&](const std::string& key) { return key != "class" && !is_option(key); };
-    if (!is_name) read_members(d, ConfigView(next).slot(), path, "field", is_field);
-    if (held && is_name) note_kept(*held, next, path);
-    target.put_as(*ops.interface, std::move(next));
-    if (names_class && !is_name && ops.options && unnamed_ == UnnamedValues::kReset) {
-      const AnyConfig defaults = AnyConfig::with_defaults(ops.options_type());
-      defaults.type().ops->assign(ops.options(slot.at), defaults.get());
-    }
-    if (!is_name) read_members(d, slot, path, "option", is_option);
   }
 
-  // Notes the fields that a class named without fields takes over.
-  void note_kept(const AnyConfig& held, const AnyConfig& next, const std::string& path) {
-    RewriteReport report;
-    if (&held.type() == &next.type()) {
-      report.unchanged = {path};
+  static const ConfigType& type_named(const Json& name, const TypeOps& ops,
+                                      const std::string& path) {
+    return at_path(path, [&]() -> const ConfigType& {
+      return find_config_type(*ops.interface, name.get_ref<const std::string&>());
+    });
+  }
+
+  // Returns what a class named without fields takes over from the one before, and notes it.
+  AnyConfig class_by_name(const Json& name, const TypeOps& ops, const AnyConfig* held,
+                          const std::string& path) {
+    const ConfigType& type = type_named(name, ops, path);
+    AnyConfig next = AnyConfig::with_defaults(type);
+    if (!held || type.function) return next;
+    Rewrite done{fmt::format("{} -> {}", held->type().name, type.name), {}};
+    if (&held->type() == &type) {
+      next = *held;
+      done.report.unchanged = {path};
     } else {
-      report.matched = {path};
-      report.add(path, carry_over(held, next, {}));
+      done.report.matched = {path};
+      done.report.add(path, carry_over(*held, next, {}));
     }
-    rewrites_.push_back(
-        {fmt::format("{} -> {}", held.type().name, next.type().name), std::move(report)});
+    rewrites_.push_back(std::move(done));
+    return next;
   }
 
   UnnamedValues unnamed_;
   std::vector<Rewrite> rewrites_;
   Mistakes mistakes_;
 };
-
-// Returns the type of a field, without the optional or Required around it.
-const TypeOps& inner_type(const Slot& slot) {
-  const TypeOps* inner = slot.ops;
-  while (inner->value) inner = inner->element;
-  return *inner;
-}
 
 bool clears(const Slot& slot, std::string_view text) {
   return (slot.ops->kind == FieldKind::kOptional && text == "none") ||
@@ -242,6 +240,43 @@ Json document_of_text(const Slot& slot, std::string_view text, const std::string
   return document.is_null() ? Json(text) : document;
 }
 
+// Returns the slot at a path. Creates the optional structs on it, and the entry of a map at its
+// end. Where `none` removes that entry, removes it and returns nothing.
+std::optional<Slot> slot_to_set(const Slot& root, std::string_view path, std::string_view root_name,
+                                bool is_none) {
+  const std::vector<std::string> names = split_config_path(path);
+  Slot slot = root;
+  std::string at(root_name);
+  for (const std::string& name : names) {
+    Slot parent = unwrap(slot);
+    if (inner_type(parent).kind == FieldKind::kStruct) parent = made(parent);
+    const TypeOps& ops = *parent.ops;
+    if (ops.kind == FieldKind::kMap && &name == &names.back()) {
+      const std::string key = map_key(name);
+      if (is_none && none_removes_entries(ops)) {
+        child_of(parent, name, at);  // throws if there is none
+        ops.erase(parent.at, key);
+        return {};
+      }
+      check_map_key(ops, key, at);
+      // Also finds an element that is there, without a walk over all of them.
+      return Slot(name, ops.insert(parent.at, key), ops.element);
+    }
+    slot = child_of(parent, name, at);
+    at = join_config_path(at, slot.name);
+  }
+  return slot;
+}
+
+std::vector<Rewrite> set_field(ConfigRef root, std::string_view path, std::string_view root_name,
+                               bool is_none,
+                               const std::function<Json(const Slot&, const std::string&)>& value) {
+  const std::optional<Slot> slot = slot_to_set(root, path, root_name, is_none);
+  if (!slot) return {};
+  const std::string full = join_config_path(root_name, path);
+  return read_document(value(*slot, full), *slot, full, UnnamedValues::kKeep);
+}
+
 }  // namespace
 
 std::vector<Rewrite> read_document(const Json& document, const Slot& slot, const std::string& path,
@@ -259,23 +294,23 @@ std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view
     throw ConfigError(
         fmt::format("{}: expected UTF-8, got '{}'", printable(path), printable(text)));
   }
-  if (text == "none" && remove_entry(root, path, root_name)) return {};
-  const Slot slot = find_or_make_slot(root, path, root_name);
-  const std::string full = join_config_path(root_name, path);
-  return read_document(document_of_text(slot, text, full), slot, full, UnnamedValues::kKeep);
+  return set_field(root, path, root_name, text == "none",
+                   [&](const Slot& slot, const std::string& full) {
+                     return document_of_text(slot, text, full);
+                   });
 }
 
 std::vector<Rewrite> set_value(ConfigRef root, std::string_view path, const Json& value,
                                std::string_view root_name) {
-  if (value.is_null() && remove_entry(root, path, root_name)) return {};
-  const Slot slot = find_or_make_slot(root, path, root_name);
-  const std::string full = join_config_path(root_name, path);
   const auto* const text = value.get_ptr<const std::string*>();
-  // The document has the text of a leaf already, without its quotes; "none" in quotes is a text.
-  const bool is_read =
-      text && *text != "none" && (inner_type(slot).kind != FieldKind::kLeaf || clears(slot, *text));
-  return read_document(is_read ? document_of_text(slot, *text, full) : value, slot, full,
-                       UnnamedValues::kKeep);
+  return set_field(
+      root, path, root_name, value.is_null(), [&](const Slot& slot, const std::string& full) {
+        // The document has the text of a leaf already, without its quotes; "none" in quotes is a
+        // text.
+        const bool is_read = text && *text != "none" &&
+                             (inner_type(slot).kind != FieldKind::kLeaf || clears(slot, *text));
+        return is_read ? document_of_text(slot, *text, full) : value;
+      });
 }
 
 }  // namespace axle

@@ -14,7 +14,8 @@ enum class UnnamedValues { kKeep, kReset };
 ///   map: null removes an entry that is a struct, a class or a function;
 ///   mapping without `class`: the class stays, and fields that are not named keep their values;
 ///   `{class: Name, ...}`: the other fields start from the defaults of the class;
-///   name of a class alone: replaces the class and carries fields over; the result lists them;
+///   name of a class or function alone: replaces the class and carries fields over; the result
+///     lists them;
 ///   number in place of a class: makes the class of the role that declares kFromNumber.
 /// Throws ConfigError with one line for each mistake, beginning with its path. Reads everything
 /// else before it throws.
@@ -25,11 +26,8 @@ std::vector<Rewrite> read_document(const nlohmann::ordered_json& document, const
 ///   leaf: its text; strings may be quoted;
 ///   optional: also `none`, which clears it;
 ///   Required: also REQUIRED, which clears it;
-///   Child, Fn: the name of a class or function (fields of the same name and type and the slot
-///     options are kept; the result tells which);
-///     or "{class: Name, field: value}", which starts from the defaults of the class;
-///     or "{field: value}", which changes fields of the current class;
-///     or a number, if a class of the role stands for numbers;
+///   Child, Fn: the name of a class or function, a number, or a mapping in YAML, each read as
+///     read_document() does;
 ///   list, struct: YAML, "[1, 2, 3]" or "{name: data, size: 2}";
 ///   map: YAML; new keys are added, other entries stay; "{}" empties the map;
 ///   entry of a map of structs, classes or functions: also `none`, which removes it.

@@ -7,6 +7,7 @@
 
 #include "config/example_test.h"
 #include "config/print.h"
+#include "config/serialize.h"
 #include "config/walk.h"
 #include "testing/error_of.h"
 
@@ -100,7 +101,7 @@ TEST(Set, OptionsHaveASign) {
   set(cfg, "norm.@dtype", "low");
   set(cfg, "norm.@partition", "[model]");
   EXPECT_EQ(cfg.norm.options.dtype, Precision::kLow);
-  EXPECT_EQ(to_string(ConfigView(find_slot(cfg, "norm.@dtype"))), "low\n");
+  EXPECT_EQ(to_string(find_slot(cfg, "norm.@dtype")), "low\n");
   set(cfg, "norm.@dtype", "none");
   EXPECT_FALSE(cfg.norm.options.dtype);
   EXPECT_EQ(
@@ -134,6 +135,16 @@ TEST(Set, ElementsOfListsAndMaps) {
   EXPECT_EQ(error_of(cfg, "layers.0.factor", "1"),
             "model.layers.0: no such element (write [0]); the list has 2");
   EXPECT_THAT(error_of(cfg, "heads.b.eps", "1"), HasSubstr("model.heads.b: no such key"));
+}
+
+TEST(Set, CreatesTheOptionalStructsAndTheLastKeyOfAPath) {
+  Tower::Config cfg;
+  set(cfg, "spare.size", "4");
+  EXPECT_TRUE(cfg.spare);
+  set(cfg, "weights.new", "1");
+  EXPECT_TRUE(cfg.weights.contains("new"));
+  EXPECT_EQ(error_of(cfg, "heads.b.eps", "1"), "model.heads.b: no such key; it has none")
+      << "only the last name of a path creates a key";
 }
 
 TEST(Set, NoneRemovesAnEntryOfAMap) {
@@ -194,7 +205,7 @@ TEST(Set, AKeyOfAMapMayStandInBracketsWithAndWithoutQuotes) {
       set(cfg, path, "0.5");  // creates the entry
       set(cfg, path, "1.5");  // finds the entry
       EXPECT_THAT(cfg.weights, ElementsAre(::testing::Pair(key, 1.5))) << path;
-      EXPECT_EQ(to_string(ConfigView(find_slot(cfg, path))), "1.5\n") << path;
+      EXPECT_EQ(to_string(find_slot(cfg, path)), "1.5\n") << path;
     }
   }
   Tower::Config cfg;
@@ -329,6 +340,67 @@ TEST(Set, FunctionsByName) {
             "model.hidden_dim: no function that fits here is called 'thirce'; did you "
             "mean 'thrice'? "
             "(functions: Fixed, Scaled, thrice, twice; a number is a Fixed)");
+}
+
+struct Renamed {
+  double size = 1;
+  Child<Norm> norm = Scale::Config{};
+  NamedMap<Axis> axes = {};
+  static constexpr auto kFormerNames =
+      std::to_array<FormerName>({{"width", "size"}, {"first_norm", "norm"}});
+  AXLE_CONFIG(Renamed, size, norm, axes)
+};
+AXLE_REGISTER(Renamed)
+
+TEST(FormerNames, ArePathsOfTheField) {
+  Renamed cfg;
+  set(cfg, "width", "3");
+  set(cfg, "first_norm.factor", "5");
+  EXPECT_EQ(cfg.size, 3);
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->factor, 5);
+  set_value(cfg, "width", 4);
+  EXPECT_EQ(cfg.size, 4);
+  EXPECT_EQ(to_string(find_slot(cfg, "first_norm.eps")), "1e-06\n");
+  set(cfg, "axes.width", "2");
+  EXPECT_TRUE(cfg.axes.contains("width")) << "a key of a map is no field";
+  EXPECT_EQ(error_of(cfg, "width", "x"), "model.width: expected a number, got 'x'");
+  EXPECT_EQ(error_of(cfg, "widt", "1"), "model.widt: no such field (fields: size, norm, axes)");
+}
+
+TEST(FormerNames, AreReadButNeverWritten) {
+  Renamed cfg;
+  from_yaml(cfg, "{width: 3, first_norm: {factor: 5}}");
+  EXPECT_EQ(to_string(cfg),
+            "size: 3.0\nnorm: Scale\nnorm.factor: 5.0\nnorm.eps: 1e-06\naxes: {}\n");
+  EXPECT_EQ(to_json(cfg).dump(),
+            R"({"size":3.0,"norm":{"class":"Scale","factor":5.0,"eps":1e-06},"axes":{}})");
+}
+
+TEST(FormerNames, SelectWhatIsReplaced) {
+  Renamed cfg{.norm = Scale::Config{.eps = 1e-3f}};
+  EXPECT_THAT(replace_config<Scale>(cfg, Shift::Config{}, {.at = "first_norm"}).matched,
+              ElementsAre("norm"));
+  EXPECT_EQ(cfg.norm.get_if<Shift>()->eps, 1e-3f);
+}
+
+TEST(FormerNames, MustNameAFieldAndBeNone) {
+  ConfigType type = Renamed::config_type();
+  const auto error = [&](const FormerName& name) {
+    return axle::error_of([&] { detail::set_former_names(type, std::span(&name, 1)); });
+  };
+  EXPECT_EQ(error({"old", "siz"}),
+            "AXLE_CONFIG(Renamed, ...): kFormerNames: expected a former and the present name of a "
+            "field, got 'old' and 'siz'");
+  EXPECT_NE(error({"size", "norm"}), "no error");
+}
+
+TEST(Set, AFormerTextOfAnEnumIsReadButNeverShown) {
+  Tower::Config cfg;
+  set(cfg, "precision", "coarse");
+  EXPECT_EQ(cfg.precision, Precision::kLow);
+  EXPECT_EQ(to_string(find_slot(cfg, "precision")), "low\n");
+  EXPECT_THAT(find_slot(cfg, "precision").ops->choices(), ElementsAre("low", "high"));
+  EXPECT_EQ(error_of(cfg, "precision", ""), "model.precision: expected low or high, got ''");
 }
 
 TEST(Set, Errors) {

@@ -24,9 +24,7 @@ TEST(FindSlot, FindsFieldsElementsAndOptions) {
   cfg.heads["a"] = Scale::Config{.factor = 5};
   cfg.layers.push_back(Scale::Config{.factor = 9});
   cfg.norm.options.dtype = Precision::kLow;
-  const auto text_at = [&](std::string_view path) {
-    return to_string(ConfigView(find_slot(cfg, path)));
-  };
+  const auto text_at = [&](std::string_view path) { return to_string(find_slot(cfg, path)); };
   EXPECT_EQ(text_at("model_dim"), "64\n");
   EXPECT_EQ(text_at("layers[0].factor"), "9.0\n");
   EXPECT_EQ(text_at("heads.a.factor"), "5.0\n");
@@ -42,17 +40,6 @@ TEST(FindSlot, CreatesNothing) {
   EXPECT_EQ(axle::error_of([&] { find_slot(cfg, "heads.a", "model"); }),
             "model.heads.a: no such key; it has none");
   EXPECT_EQ(to_string(cfg), before);
-}
-
-TEST(FindOrMakeSlot, CreatesTheOptionalStructsAndTheLastKey) {
-  Tower::Config cfg;
-  find_or_make_slot(cfg, "spare.size");
-  EXPECT_TRUE(cfg.spare);
-  find_or_make_slot(cfg, "weights.new");
-  EXPECT_TRUE(cfg.weights.contains("new"));
-  EXPECT_EQ(axle::error_of([&] { find_or_make_slot(cfg, "heads.b.eps", "model"); }),
-            "model.heads.b: no such key; it has none")
-      << "only the last name of a path creates a key";
 }
 
 TEST(Unquoted, TakesOnePairOfEqualQuotes) {

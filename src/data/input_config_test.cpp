@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "config/config.h"
+#include "config/missing.h"
+#include "config/register.h"
+#include "config/set.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/tokenizers/llama2c_tokenizer.h"

@@ -29,9 +29,7 @@ namespace axle {
 namespace {
 
 // True if this part of the config is complete and in range, so that it can be built by itself.
-bool is_sound(const ConfigView& part) {
-  return missing(part).empty() && out_of_range(part).empty();
-}
+bool is_sound(const Slot& part) { return missing(part).empty() && out_of_range(part).empty(); }
 
 // Calls fn(config) for an input of texts or conversations.
 template <class Fn>

@@ -25,7 +25,7 @@ ClassListing class_listing(const ConfigType& type) {
   for (const Field& field : type.fields) {
     const Slot slot{std::string(field.name), static_cast<char*>(defaults.get()) + field.offset,
                     field.ops};
-    const auto lines = to_lines(ConfigView(slot), field.name);
+    const auto lines = to_lines(slot, field.name);
     // For a struct, list or map, the first line belongs to its first element.
     const bool is_one = !lines.empty() && lines[0].path == field.name;
     out.fields.push_back(
@@ -38,8 +38,14 @@ MethodListing method_listing(const MethodNames& method) {
   return {std::string(method.name), {method.inputs.begin(), method.inputs.end()}};
 }
 
-RoleEntry role_entry(const RoleListing& listing) {
-  RoleEntry out{.name = listing.role->name, .dims = {}, .methods = {}, .classes = {}};
+std::vector<std::string> type_names(const Listing& listing) {
+  std::vector<std::string> out;
+  for (const ConfigType* type : listing.classes) out.emplace_back(type->name);
+  return out;
+}
+
+RoleEntry role_entry(const Listing& listing) {
+  RoleEntry out{.name = listing.name, .dims = {}, .methods = {}, .classes = {}};
   if (listing.role->dims) {
     for (const Field& field : listing.role->dims().fields) out.dims.emplace_back(field.name);
   }
@@ -58,9 +64,9 @@ Catalogue catalogue() {
                 .test_recipes = test_recipe_names(),
                 .roles = {},
                 .functions = {}};
-  for (const RoleListing& listing : list_roles()) out.roles.push_back(role_entry(listing));
-  for (const SignatureListing& listing : list_functions())
-    out.functions.push_back({listing.signature, listing.names});
+  for (const Listing& listing : list_roles()) out.roles.push_back(role_entry(listing));
+  for (const Listing& listing : list_functions())
+    out.functions.push_back({listing.name, type_names(listing)});
   return out;
 }
 
@@ -126,13 +132,13 @@ std::string in_place_of_number(const std::type_info& role_or_signature) {
 // Describes what a leaf accepts: its range, or what its parser says that it expects, or its type's
 // name.
 std::string text_of_leaf(const TypeOps& ops, const void* like) {
-  if (ops.bounds) return range_text(*ops.bounds, ops.leaf);
+  if (ops.bounds) return range_text(*ops.bounds, ops.is_integer());
   if (ops.leaf == LeafKind::kBool) return "true or false";
   if (ops.leaf == LeafKind::kString) return "a string";
   try {
     // No type accepts this text. Since parsing fails, the value does not change.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-    ops.read(ops, const_cast<void*>(like), "\x01");
+    ops.read(const_cast<void*>(like), "\x01");
   } catch (const Error& error) {
     const std::string_view message = error.what();
     constexpr std::string_view kExpected = "expected ";
@@ -176,7 +182,7 @@ std::string takes(const TypeOps& ops, void* at) {
       break;
   }
   const std::string_view what = ops.kind == FieldKind::kList ? "a list, each " : "a map, each ";
-  const std::vector<Element> elements = ops.elements(at);
+  const std::vector<Slot> elements = ops.elements(at);
   void* const first = elements.empty() ? ops.insert(at, "key") : elements[0].at;
   std::string out = std::string(what) + takes(*ops.element, first);
   if (elements.empty()) ops.clear(at);
@@ -184,7 +190,7 @@ std::string takes(const TypeOps& ops, void* at) {
 }
 
 std::string value_of(const Slot& slot) {
-  const auto lines = to_lines(ConfigView(slot), slot.name);
+  const auto lines = to_lines(slot, slot.name);
   // For a struct, list or map, the first line belongs to its first element.
   if (!lines.empty() && lines[0].path == slot.name) return lines[0].text;
   const Slot inside = unwrap(slot);
@@ -240,12 +246,12 @@ ConfigDescription of_type(const ConfigType& type) {
     out.kind = "function " + short_type_name(*type.signature);
   out.doc = doc_text(type);
   AnyConfig defaults = AnyConfig::with_defaults(type);
-  add_fields(ConfigView(defaults).slot(), out);
+  add_fields(defaults, out);
   return out;
 }
 
-ConfigDescription of_role(const RoleListing& listing) {
-  ConfigDescription out{.name = listing.role->name, .kind = "role"};
+ConfigDescription of_role(const Listing& listing) {
+  ConfigDescription out{.name = listing.name, .kind = "role"};
   for (const ConfigType* type : listing.classes) {
     out.classes.push_back(
         {.name = std::string(type->name), .value = "", .takes = "", .doc = doc_text(*type)});
@@ -286,21 +292,22 @@ ConfigDescription describe_config(std::string_view name, std::string_view path) 
   if (is_recipe) {
     ConfigDescription out{.name = std::string(name), .kind = "recipe"};
     Trainer::Config config = recipe(name);
-    add_fields(ConfigView(config).slot(), out);
+    add_fields(config, out);
     return out;
   }
   std::vector<std::string> known = recipes;
-  for (const RoleListing& listing : list_roles()) {
+  for (const Listing& listing : list_roles()) {
     const bool is_class = listing.classes.size() == 1 && listing.classes[0]->name == name;
-    if (listing.role->name == name && !is_class) return of_role(listing);
-    known.push_back(listing.role->name);
+    if (listing.name == name && !is_class) return of_role(listing);
+    known.push_back(listing.name);
   }
-  for (const SignatureListing& listing : list_functions()) {
-    known.insert(known.end(), listing.names.begin(), listing.names.end());
+  for (const Listing& listing : list_functions()) {
+    const std::vector<std::string> names = type_names(listing);
+    known.insert(known.end(), names.begin(), names.end());
     const bool is_functor = std::ranges::any_of(
         registered_configs(), [&](const ConfigType* type) { return type->name == name; });
-    if (!is_functor && std::ranges::count(listing.names, name) > 0)
-      return {.name = std::string(name), .kind = "function " + listing.signature};
+    if (!is_functor && std::ranges::count(names, name) > 0)
+      return {.name = std::string(name), .kind = "function " + listing.name};
   }
   for (const ConfigType* type : registered_configs()) {
     known.emplace_back(type->name);

@@ -25,7 +25,7 @@ Slot filled(Slot slot) {
       void* const inside = slot.ops->value(slot.at);
       slot = {slot.name, inside ? inside : slot.ops->emplace(slot.at), slot.ops->element};
     } else if (slot.ops->elements) {
-      const std::vector<Element> all = slot.ops->elements(slot.at);
+      const std::vector<Slot> all = slot.ops->elements(slot.at);
       void* const first = all.empty() ? slot.ops->insert(slot.at, "key") : all[0].at;
       slot = {slot.name, first, slot.ops->element};
     } else {
@@ -41,7 +41,7 @@ int for_each_number(F fn) {
   int numbers = 0;
   for (const ConfigType* type : registered_configs()) {
     AnyConfig config = AnyConfig::with_defaults(*type);
-    for (const Slot& field : children_of(ConfigView(config).slot())) {
+    for (const Slot& field : children_of(config)) {
       const Slot slot = filled(field);
       if (!slot.ops->bounds) continue;
       fn(fmt::format("{}.{}", type->name, field.name), slot, doc_of(*type, field.name));
@@ -84,7 +84,7 @@ TEST(Ranges, NumbersOfConfigsStateARange) {
 TEST(Ranges, NumbersOutsideTheirRangeAreRefused) {
   for_each_number([&](const std::string& path, const Slot& slot, std::string_view) {
     const Bounds& bounds = *slot.ops->bounds;
-    const std::string expected = path + ": expected " + range_text(bounds, slot.ops->leaf);
+    const std::string expected = path + ": expected " + range_text(bounds, slot.ops->is_integer());
     const auto refusal = [&](const std::string& text) {
       return error_of([&] { set(ConfigRef(slot), "", text, path); });
     };
@@ -99,7 +99,7 @@ TEST(Ranges, NumbersOutsideTheirRangeAreRefused) {
     for (const char* text : {"", " 5", "+-5", "0x10", "0x1p3", "1_000", "5,0", "five"})
       EXPECT_THAT(refusal(text), HasSubstr(path + ": expected")) << text;
     double inside = bounds.has_max() ? (bounds.min + bounds.max) / 2 : bounds.min + 1;
-    if (slot.ops->leaf == LeafKind::kInteger) inside = std::floor(inside);
+    if (slot.ops->is_integer()) inside = std::floor(inside);
     if (bounds.has_min()) {
       EXPECT_EQ(refusal(text_of(inside, slot.ops->leaf)), "no error");
       EXPECT_EQ(slot.ops->number(slot.at), inside) << path;
@@ -120,7 +120,7 @@ TEST(Ranges, NumbersFitTheDevice) {
           << text;
       if (*slot.ops->number_type != typeid(double)) continue;
       *static_cast<double*>(slot.at) = std::stod(text);  // as C++ code may set it
-      EXPECT_EQ(out_of_range(ConfigView(slot), path).size(), 1u) << path << " " << text;
+      EXPECT_EQ(out_of_range(slot, path).size(), 1u) << path << " " << text;
     }
   });
   EXPECT_GT(numbers, 20);
@@ -161,8 +161,8 @@ TEST(Describe, AClass) {
 }
 
 TEST(Describe, ExceptionsAreDescribedAsErrors) {
-  for (const RoleListing& listing : list_roles())
-    EXPECT_THAT(to_text(describe_config(listing.role->name)), ::testing::Not(HasSubstr("Throws")));
+  for (const Listing& listing : list_roles())
+    EXPECT_THAT(to_text(describe_config(listing.name)), ::testing::Not(HasSubstr("Throws")));
   EXPECT_THAT(to_text(describe_config("AdamW")),
               HasSubstr(" Error unless 0 <= b1, b2 < 1 and eps > 0.\n"));
   EXPECT_THAT(to_text(describe_config("Optimizer")),

@@ -15,7 +15,7 @@
 #include "base/tree.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
-#include "config/codec.h"
+#include "config/leaf.h"
 #include "config/serialize.h"
 #include "interop/foreign_model.h"
 #include "interop/hugging_face.h"
@@ -61,7 +61,7 @@ std::optional<T> read_leaf(const Json& document, const std::string& name,
   const Json value = field(document, name);
   if (!value.is_string()) return std::nullopt;
   try {
-    return Codec<T>::parse(value.get<std::string>());
+    return parse_leaf<T>(value.get<std::string>());
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", where, error.what()));
   }

@@ -34,7 +34,7 @@ bool is_of_a_test(const ConfigType& type) {
 // All layers that are registered: roles of layers have named inputs.
 std::vector<const ConfigType*> registered_layers() {
   std::vector<const ConfigType*> out;
-  for (const RoleListing& listing : list_roles()) {
+  for (const Listing& listing : list_roles()) {
     if (!listing.role->inputs.empty())
       out.insert(out.end(), listing.classes.begin(), listing.classes.end());
   }

@@ -90,7 +90,7 @@ TEST(Padding, DoesNotChangeGroupsOfExperts) {
       dispatch.train_borders = GroupBorders::kRows;
       expect_law<MoE>(experts(router, dispatch), kPaddingDims);
       // Borders that count positions follow the amount of padding, as published.
-      dispatch.train_borders = GroupBorders::kPlaces;
+      dispatch.train_borders = GroupBorders::kPositions;
       TestLayer<MoE> layer(experts(router, dispatch), kPaddingDims);
       law_content_of_padding_of(layer, kPaddingDims);
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/class_call.h"
 #include "base/text/text.h"
 #include "config/construction.h"
 #include "config/register.h"
@@ -65,7 +66,7 @@ Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
   attempt(scope,
           [&] { exempt_from_decay(trained_, cfg_.undecayed, field_path(scope, "undecayed")); });
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
-  optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
+  optimizer_ = cfg_.optimizer.build({trained_}, part_scope(scope, kOptimizer));
   Tree<ParamSpec> frozen;
   for (const auto& [path, spec] : params_)
     if (!trained_.contains(path)) frozen.emplace(path, spec);
@@ -74,7 +75,7 @@ Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     Transforms out;
     for (size_t i = 0; i < configs.size(); ++i) {
       const std::string field = fmt::format("{}[{}]", list, i);
-      out.push_back(configs[i].build_part({trained_, frozen}, part_scope(scope, field)));
+      out.push_back(configs[i].build({trained_, frozen}, part_scope(scope, field)));
     }
     return out;
   };

@@ -19,7 +19,7 @@ InnerOptimizer::InnerOptimizer(const Child<Optimizer>& config, std::string name,
                                Tree<ParamSpec> params, const Scope& scope)
     : name_(std::move(name)),
       params_(std::move(params)),
-      optimizer_(config.build_part({params_}, scope)) {}
+      optimizer_(config.build({params_}, scope)) {}
 
 void InnerOptimizer::add_state_specs(Tree<ParamSpec>& specs) const {
   put_subtree(specs, name_, optimizer_->state_specs());

@@ -23,7 +23,7 @@ namespace {
 
 template <class T>
 T* field_of(const AnyConfig& config, std::string_view name) {
-  for (const Slot& slot : children_of(ConfigView(config).slot())) {
+  for (const Slot& slot : children_of(config)) {
     if (slot.name == name && *slot.ops->type == typeid(T)) return static_cast<T*>(slot.at);
   }
   return nullptr;
@@ -220,7 +220,7 @@ void check_schedule(const Schedule& schedule, std::string_view where, const Boun
         bounds.contain(value + rounding))
       continue;
     throw ConfigError(fmt::format("{}: expected {} at step {}, got {}", where,
-                                  range_text(bounds, LeafKind::kNumber), step, value));
+                                  range_text(bounds, /*is_integer=*/false), step, value));
   }
 }
 
@@ -235,7 +235,7 @@ std::set<int32_t> probing_steps(const Schedule& schedule) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   std::set<int64_t> turns = {1};
   if (schedule.functor()) {
-    walk(ConfigView(schedule.functor()), [&](const std::string& path, const Slot& slot) {
+    walk(schedule.functor(), [&](const std::string& path, const Slot& slot) {
       const Slot field = unwrap(slot);
       const bool is_integer =
           field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;

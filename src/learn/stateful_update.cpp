@@ -5,8 +5,8 @@
 #include <cmath>
 #include <typeinfo>
 
+#include "base/class_call.h"
 #include "base/error.h"
-#include "config/construction.h"
 #include "ir/type.h"
 #include "ops/create.h"
 #include "ops/elementwise/elementwise.h"

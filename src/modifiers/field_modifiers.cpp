@@ -26,7 +26,7 @@ RewriteReport set_field(ConfigRef root, const Selector& select, std::string_view
   const int64_t count =
       for_each_match(root, select, [&](const std::string& path, const Slot& slot) {
         const std::string full = join_config_path(path, name);
-        const Slot field = find_slot(ConfigView(slot), name, path);
+        const Slot field = find_slot(slot, name, path);
         if (*field.ops->type != type) {
           throw ConfigError(fmt::format("{}: expected a field of type {}, got another one", full,
                                         short_type_name(type)));
@@ -59,9 +59,9 @@ AXLE_REGISTER(SetFields)
 namespace {
 
 // Returns the text of the subtree at a path; none if there is no such field or element.
-std::optional<std::string> text_at(const ConfigView& root, std::string_view path) {
+std::optional<std::string> text_at(const Slot& root, std::string_view path) {
   try {
-    return to_string(ConfigView(find_slot(root, path)));
+    return to_string(find_slot(root, path));
   } catch (const ConfigError&) {
     return {};
   }
@@ -236,7 +236,7 @@ std::vector<Rewrite> CollectStats::apply(ConfigRef root) const {
   std::vector<Rewrite> out = {{fmt::format("CollectStats at {}", cfg_.at),
                                set_option(root, "@stats", &cfg_.stats, cfg_.at, "CollectStats")}};
   constexpr std::string_view kSummaries = "layer_summaries";
-  for (const Slot& field : children_of(root.slot())) {
+  for (const Slot& field : children_of(root)) {
     if (field.name != kSummaries || cfg_.stats.empty()) continue;
     RewriteReport& report = out[0].report;
     (*static_cast<bool*>(field.at) ? report.unchanged : report.matched).emplace_back(kSummaries);

@@ -7,11 +7,11 @@
 #include <iterator>
 #include <memory>
 
+#include "base/class_call.h"
 #include "base/error.h"
 #include "base/mistakes.h"
 #include "base/text/regex.h"
 #include "base/text/text.h"
-#include "config/construction.h"
 #include "config/missing.h"
 #include "config/register.h"
 

@@ -13,7 +13,7 @@ namespace {
 
 // The dtype that the run computes in, if the tree says one.
 std::optional<FloatDType> compute_dtype_of(ConfigRef root) {
-  for (const Slot& field : children_of(root.slot())) {
+  for (const Slot& field : children_of(root)) {
     if (field.name != "compute_dtype") continue;
     const Slot value = unwrap(field);
     if (*value.ops->type == typeid(FloatDType)) return *static_cast<const FloatDType*>(value.at);

@@ -22,10 +22,9 @@ constexpr int64_t kNumRows = 64, kNumPositions = 128;
 
 }  // namespace
 
-const Child<Model>* find_model(ConfigView root) {
-  if (*root.slot().ops->type == typeid(Child<Model>))
-    return static_cast<const Child<Model>*>(root.slot().at);
-  for (const Slot& field : children_of(root.slot())) {
+const Child<Model>* find_model(const Slot& root) {
+  if (*root.ops->type == typeid(Child<Model>)) return static_cast<const Child<Model>*>(root.at);
+  for (const Slot& field : children_of(root)) {
     if (field.name == "model" && *field.ops->type == typeid(Child<Model>))
       return static_cast<const Child<Model>*>(field.at);
   }

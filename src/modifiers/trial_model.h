@@ -13,7 +13,7 @@ namespace axle {
 
 /// Returns the root, if it is the slot of a model, or else its field `model`; nullptr if there is
 /// none.
-const Child<Model>* find_model(ConfigView root);
+const Child<Model>* find_model(const Slot& root);
 
 /// Returns the lines with which the model's construction refuses; none if it can be built.
 std::vector<std::string> mistakes_of(const Child<Model>& model);

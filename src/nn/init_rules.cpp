@@ -51,7 +51,7 @@ std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::strin
   return std::nullopt;
 }
 
-void check_rules_match(const ConfigView& root, std::string_view root_name,
+void check_rules_match(const Slot& root, std::string_view root_name,
                        const Tree<ParamSpec>& params) {
   if (params.empty()) return;
   Mistakes mistakes;

@@ -59,8 +59,7 @@ std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::strin
 /// Throws ConfigError with a line for each rule in the tree whose pattern matches no parameter:
 /// DTypeRules in options @dtypes, and InitRules. `root_name` is the path of the root. Without any
 /// parameters, as where a model could not be built, every pattern passes.
-void check_rules_match(const ConfigView& root, std::string_view root_name,
-                       const Tree<ParamSpec>& params);
+void check_rules_match(const Slot& root, std::string_view root_name, const Tree<ParamSpec>& params);
 
 /// Draws each of `num_groups` equal parts of the last dim by itself, so that the fans are the fans
 /// of one group. The weight of a convolution in groups has the fan out of one group then.

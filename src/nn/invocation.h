@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/class_call.h"
 #include "base/tree.h"
-#include "config/construction.h"
 #include "config/fields.h"
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "config/config_type.h"
+#include "config/construction.h"
 #include "config/fields.h"
 #include "ir/devices/mesh.h"
 #include "nn/init.h"
@@ -188,7 +189,7 @@ class Layer {
   Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims,
                   std::string_view field = {}) {
     claim(name, field, taken_names_);
-    auto part = config.build_part(dims, inner(name, field));
+    auto part = config.build(dims, inner(name, field));
     if constexpr (std::derived_from<R, Layer>)
       adopt(part.get());
     else if (!part)

@@ -135,8 +135,8 @@ Counts counts_of(const std::vector<Rewrite>& rewrites) {
   return out;
 }
 
-std::string text_at(const ConfigView& root, const std::string& path) {
-  return to_string(ConfigView(find_slot(root, path)));
+std::string text_at(const Slot& root, const std::string& path) {
+  return to_string(find_slot(root, path));
 }
 
 // True if the line at `path` belongs to one of the slots.

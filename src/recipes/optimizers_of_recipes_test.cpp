@@ -33,7 +33,7 @@ struct Rates {
 
 template <class T>
 const T* field(const AnyConfig& config, std::string_view name) {
-  for (const Slot& slot : children_of(ConfigView(config).slot())) {
+  for (const Slot& slot : children_of(config)) {
     if (slot.name == name && *slot.ops->type == typeid(T)) return static_cast<T*>(slot.at);
   }
   return nullptr;
@@ -44,7 +44,7 @@ std::map<std::string, Rates> rates_at(Trainer::Config config, int64_t step) {
   Learner::Config& learner = *config.learner.get_if<Learner>();
   set_schedule_ends(learner, kRunSteps);
   std::map<std::string, Rates> out;
-  walk(ConfigView(learner), [&](const std::string& path, const Slot& slot) {
+  walk(learner, [&](const std::string& path, const Slot& slot) {
     const AnyConfig* const held = held_config(slot);
     const auto* const rate = held ? field<Schedule>(*held, "learning_rate") : nullptr;
     if (!rate) return;

@@ -21,6 +21,6 @@ WITHOUT_CALL = {
     "astype_saturating": "JAX's conversions to 8-bit floats do not saturate; ops/elementwise/convert has its values in tests",
     "select_and_scatter_add": "JAX has it as the gradient of reduce_window only, which is compared there",
     "selected_positions": "JAX has no such function; reduce_window_max's gradient is compared",
-    "ragged_all_to_all": "JAX cannot compile it for the CPU; src/transform/laws/naive_bodies_test.cpp compares with plain loops",
+    "ragged_all_to_all": "JAX cannot compile it for the CPU; src/transform/laws/naive/naive_bodies_test.cpp compares with plain loops",
     "sharding_constraint": "it has no result of its own; src/lower and src/pjrt test what it divides",
 }  # fmt: skip

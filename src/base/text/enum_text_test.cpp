@@ -29,5 +29,20 @@ TEST(EnumText, OtherTextsAreErrorsAndLeaveTheValue) {
   EXPECT_EQ(fruit, Fruit::kPlum);
 }
 
+enum class Size { kSmall, kLarge };
+constexpr auto texts_of(Size) {
+  return std::to_array<EnumText<Size>>({{Size::kSmall, "small", "tiny"}, {Size::kLarge, "large"}});
+}
+
+TEST(EnumText, AFormerTextIsReadButNeverWritten) {
+  Size size = Size::kLarge;
+  from_text("tiny", size);
+  EXPECT_EQ(size, Size::kSmall);
+  EXPECT_EQ(to_text(size), "small");
+  EXPECT_EQ(error_of<ConfigError>([&] { from_text("big", size); }),
+            "expected small or large, got 'big'");
+  EXPECT_EQ(error_of<ConfigError>([&] { from_text("", size); }), "expected small or large, got ''");
+}
+
 }  // namespace
 }  // namespace axle

@@ -66,6 +66,7 @@ template <class E>
 struct EnumText {
   E value;
   std::string_view text;
+  std::string_view former = {};  // a text that it had before: still read, but never written
 };
 
 /// An enum with a function texts_of(E), found beside it, that returns an array of EnumText.
@@ -92,7 +93,7 @@ template <class E>
 E value_of_text(std::span<const EnumText<E>> rows, std::string_view text) {
   std::vector<std::string_view> texts;
   for (const EnumText<E>& row : rows) {
-    if (row.text == text) return row.value;
+    if (row.text == text || (row.former == text && !text.empty())) return row.value;
     texts.push_back(row.text);
   }
   fail_no_enum_text(texts, text);

@@ -56,7 +56,7 @@ ExportOptions ExportArguments::options_with_dtype() const {
         fmt::format("--dtype: expected bf16, f16 or f32 for --format {}, got q8_0", format));
   }
   ExportOptions result = options();
-  if (dtype) result.dtype = Codec<DType>::parse(*dtype);
+  if (dtype) result.dtype = parse_leaf<DType>(*dtype);
   return result;
 }
 

@@ -27,7 +27,7 @@ namespace {
 template <class T>
 T number_of(const std::string& flag, const std::string& text, const Bounds& bounds) {
   try {
-    return Codec<T>::parse(text, bounds);
+    return NumberCodec<T>::parse(text, bounds);
   } catch (const ConfigError& error) {
     throw CLI::ValidationError(flag, error.what());
   }
@@ -197,7 +197,7 @@ void check_run_folder(const std::string& dir, const std::vector<std::string>& in
   }
 }
 
-std::vector<std::string> paths_in(const ConfigView& config) {
+std::vector<std::string> paths_in(const Slot& config) {
   std::vector<std::string> out;
   walk(config, [&](const std::string& path, const Slot& outer) {
     const Slot slot = unwrap(outer);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/codec.h"
 #include "config/config_type.h"
+#include "config/leaf.h"
 #include "config/walk.h"
 #include "ir/dtype.h"
 
@@ -112,7 +112,7 @@ void check_output_file(std::string_view flag, const std::string& file,
 void check_run_folder(const std::string& dir, const std::vector<std::string>& inputs);
 
 /// Returns the files and folders that a config names: its fields called "path".
-std::vector<std::string> paths_in(const ConfigView& config);
+std::vector<std::string> paths_in(const Slot& config);
 
 }  // namespace axle::cli
 

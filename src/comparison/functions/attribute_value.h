@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/codec.h"
+#include "config/leaf.h"
 #include "ir/devices/mesh.h"
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
@@ -232,7 +232,7 @@ T attribute_from(const nlohmann::ordered_json& value) {
     check_keys(value, names);
     return out;
   } else {
-    return Codec<T>::parse(text_of(value, attribute_type<T>()));
+    return parse_leaf<T>(text_of(value, attribute_type<T>()));
   }
 }
 

@@ -106,7 +106,7 @@ TEST_F(StreamedTextTest, TokensMatchTextInMemory) {
 TEST_F(StreamedTextTest, RowsMatchTextInMemoryForEveryPacking) {
   std::set<std::string> found;
   for (const Packing packing : {Packing::kCut, Packing::kWhole, Packing::kBestFit}) {
-    for (const auto& [long_documents, text] : texts_of(LongDocuments{})) {
+    for (const auto& [long_documents, text, former] : texts_of(LongDocuments{})) {
       const auto with = [&](int64_t memory_bytes) {
         TextInput::Config cfg = config(memory_bytes);
         cfg.seq_len = 380;

@@ -15,7 +15,7 @@
 #include "base/text/regex.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "config/codec.h"
+#include "config/leaf.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle {
@@ -34,7 +34,7 @@ std::string text_of(const Json& config, const std::string& name, const std::stri
 AnswerFilter regex_filter(const Json& config) {
   const UnicodeRegex regex(text_of(config, "regex_pattern", R"(#### (\-?[0-9\.\,]+))"),
                            RegexSyntax::kPython);
-  const auto select = Codec<int64_t>::parse(text_of(config, "group_select", "0"));
+  const auto select = parse_leaf<int64_t>(text_of(config, "group_select", "0"));
   const std::string fallback = text_of(config, "fallback", "[invalid]");
   return [=](const std::string& answer) {
     std::vector<std::string> matches;

@@ -11,7 +11,7 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "config/codec.h"
+#include "config/leaf.h"
 #include "data/chat/jinja/builtins.h"
 #include "data/chat/jinja/lexer.h"
 #include "data/data_file.h"
@@ -129,7 +129,7 @@ jinja::Value QuestionTexts::with_number(jinja::Value value) const {
   constexpr size_t kMostDigits = 9;
   if (!has_choices_ || !value.is_text()) return value;
   if (!is_digits(value.text()) || value.text().size() > kMostDigits) return value;
-  return Codec<int64_t>::parse(value.text());
+  return parse_leaf<int64_t>(value.text());
 }
 
 jinja::Value QuestionTexts::text(const TaskDocument& document) const {

@@ -10,7 +10,7 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "base/text/yaml.h"
-#include "config/codec.h"
+#include "config/leaf.h"
 #include "data/text_source.h"
 #include "io/file.h"
 
@@ -57,7 +57,7 @@ std::vector<std::string> YamlSection::take_texts(std::string_view key) {
 std::optional<int64_t> YamlSection::take_integer(std::string_view key, int64_t least) {
   const auto text = take_text(key);
   if (!text) return std::nullopt;
-  const auto value = at(key, [&] { return Codec<int64_t>::parse(*text); });
+  const auto value = at(key, [&] { return parse_leaf<int64_t>(*text); });
   if (value < least)
     fail(key, fmt::format("expected an integer of at least {}, got {}", least, value));
   return value;
@@ -66,7 +66,7 @@ std::optional<int64_t> YamlSection::take_integer(std::string_view key, int64_t l
 bool YamlSection::take_flag(std::string_view key, bool fallback) {
   const auto text = take_text(key);
   if (!text) return fallback;
-  return at(key, [&] { return Codec<bool>::parse(lower_case(*text)); });
+  return at(key, [&] { return parse_leaf<bool>(lower_case(*text)); });
 }
 
 void YamlSection::ignore(std::initializer_list<std::string_view> keys) {

@@ -219,7 +219,7 @@ double epsilon_of(const Child<Norm>& norm) {
   float eps = 0;
   if (const auto* const rms = norm.get_if<RMSNorm>()) eps = rms->eps;
   if (const auto* const layer = norm.get_if<LayerNorm>()) eps = layer->eps;
-  return Codec<double>::parse(fmt::format("{}", eps));
+  return parse_leaf<double>(fmt::format("{}", eps));
 }
 
 int64_t width_in(const DimFn& width) {

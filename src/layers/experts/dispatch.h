@@ -87,7 +87,7 @@ class CapacityDispatch final : public Dispatch {
     Positive<int64_t> min_capacity = 1;
     /// What the borders between groups count in training. tokens: padding changes nothing, and
     /// tokens move between the devices of the batch. rows: each row is a group, in evaluation as
-    /// well, for any num_groups; none moves. places: none moves, as published, but the amount
+    /// well, for any num_groups; none moves. positions: none moves, as published, but the amount
     /// of padding moves borders.
     GroupBorders train_borders = GroupBorders::kTokens;
     AXLE_CONFIG(CapacityDispatch, outer_batch, num_groups, train_capacity_factor,

@@ -66,16 +66,16 @@ class AdaptiveLossScale final
 // Letters in tensor names from here on:
 //   B batch   T positions   N groups   S slots of a group   M = B * T = N * S
 
-/// What borders between groups count. kPlaces: each group has the same number of consecutive
+/// What borders between groups count. kPositions: each group has the same number of consecutive
 /// positions, so that no token moves. kTokens: each has the same number of tokens, give or take
 /// one, wherever padding is. kRows: each row is a group, so that neither happens.
-enum class GroupBorders : uint8_t { kPlaces, kTokens, kRows };
+enum class GroupBorders : uint8_t { kPositions, kTokens, kRows };
 constexpr auto texts_of(GroupBorders) {
-  return std::to_array<EnumText<GroupBorders>>({{GroupBorders::kPlaces, "places"},
+  return std::to_array<EnumText<GroupBorders>>({{GroupBorders::kPositions, "positions", "places"},
                                                 {GroupBorders::kTokens, "tokens"},
                                                 {GroupBorders::kRows, "rows"}});
 }
-/// Returns the borders for a call of a layer with `in_training`; evaluation never uses kPlaces.
+/// Returns the borders for a call of a layer with `in_training`; evaluation never uses kPositions.
 constexpr GroupBorders borders_of_call(GroupBorders in_training, bool is_training) {
   return is_training || in_training == GroupBorders::kRows ? in_training : GroupBorders::kTokens;
 }
@@ -195,7 +195,7 @@ Tensor router_z_loss(const Tensor& logits_BTE);
 /// num_groups. Source: Shazeer et al. 2017, arXiv 1701.06538; Fedus et al. 2021, arXiv 2101.03961,
 /// section 2.2; with num_groups = B: DeepSeek-AI 2024, arXiv 2412.19437, equations 17 to 20.
 Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups,
-                         GroupBorders borders = GroupBorders::kPlaces);
+                         GroupBorders borders = GroupBorders::kPositions);
 
 /// Half the mean of |cosine| over all pairs of columns of the weight, without the pairs of a column
 /// with itself: small if experts look for different tokens.

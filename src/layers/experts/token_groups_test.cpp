@@ -28,7 +28,7 @@ HostTensor divided(GroupBorders borders, int64_t num_groups) {
 }
 
 TEST(TokenGroups, BordersCountPositionsOrTokens) {
-  EXPECT_EQ(divided(GroupBorders::kPlaces, 3),
+  EXPECT_EQ(divided(GroupBorders::kPositions, 3),
             HostTensor({3, 4}, {1, 2, 3, 0, 0, 0, 4, 5, 0, 6, 7, 0}));
   EXPECT_EQ(divided(GroupBorders::kTokens, 3),
             HostTensor({3, 4}, {1, 2, 3, 0, 4, 5, 0, 0, 6, 7, 0, 0}));
@@ -41,8 +41,15 @@ TEST(TokenGroups, BordersCountPositionsOrTokens) {
             HostTensor({12, 1}, {1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0}));
 }
 
+TEST(TokenGroups, BordersAreReadByTheirFormerText) {
+  GroupBorders borders = GroupBorders::kTokens;
+  from_text("places", borders);
+  EXPECT_EQ(borders, GroupBorders::kPositions);
+  EXPECT_EQ(to_text(borders), "positions");
+}
+
 TEST(TokenGroups, JoinedUndoesDivided) {
-  for (const auto& [borders, text] : texts_of(GroupBorders{})) {
+  for (const auto& [borders, text, former] : texts_of(GroupBorders{})) {
     for (const int64_t num_groups : {1, 2, 3, 4, 6, 12}) {
       const HostTensor joined = eval(
           [&](const Values& v) {

@@ -16,7 +16,7 @@ namespace {
 
 template <class T>
 T* field_named(const AnyConfig& config, std::string_view name) {
-  for (const Slot& slot : children_of(ConfigView(config).slot())) {
+  for (const Slot& slot : children_of(config)) {
     if (slot.name == name && *slot.ops->type == typeid(T)) return static_cast<T*>(slot.at);
   }
   return nullptr;

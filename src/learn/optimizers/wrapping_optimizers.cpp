@@ -39,7 +39,7 @@ void make_schedule_free(const AnyConfig& old, const ConfigType&) {
       *static_cast<std::optional<MovingMean>*>(slot.at) = std::nullopt;
     }
   };
-  walk(ConfigView(old), change);
+  walk(old, change);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void make_schedule_free(const AnyConfig& old, const ConfigType&) {
 ScheduleFree::ScheduleFree(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg),
       params_(dims.params),
-      inner_(cfg.inner.build_part(dims, part_scope(scope, kInnerOptimizer))) {}
+      inner_(cfg.inner.build(dims, part_scope(scope, kInnerOptimizer))) {}
 
 Tree<ParamSpec> ScheduleFree::state_specs() const {
   Tree<ParamSpec> specs = zero_state_specs(params_, "z");
@@ -134,7 +134,7 @@ Tensor MeanPlusDeviations::operator()(const NormStatistics& seen) const {
 }
 
 SkipAndClip::SkipAndClip(const Config& cfg, const Dims& dims, const Scope& scope)
-    : cfg_(cfg), inner_(cfg.inner.build_part(dims, part_scope(scope, kInner))) {}
+    : cfg_(cfg), inner_(cfg.inner.build(dims, part_scope(scope, kInner))) {}
 
 Tree<ParamSpec> SkipAndClip::state_specs() const {
   Tree<ParamSpec> specs;

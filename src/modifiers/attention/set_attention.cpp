@@ -43,7 +43,7 @@ RewriteReport set_option(ConfigRef root, std::string_view name, const void* valu
 
 namespace {
 
-const Child<Model>& model_of(const ConfigView& root) {
+const Child<Model>& model_of(const Slot& root) {
   if (const Child<Model>* const model = find_model(root)) return *model;
   find_slot(root, "model");
   throw ConfigError("model: expected a model, got another field");

@@ -146,7 +146,7 @@ QuantizeProducts::QuantizeProducts(const Config& cfg, const Dims&, const Scope& 
 
 std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
   const AnyConfig& with = cfg_.with.any();
-  const std::string wanted = to_string(ConfigView(with));
+  const std::string wanted = to_string(with);
   Rewrite out{.what = fmt::format("Product -> {}", with.type().name), .report = {}};
   RewriteReport& report = out.report;
   std::string refusal;  // of the last product that cannot be so
@@ -157,7 +157,7 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
   for (const ProductSlot& product : products) {
     if (holds_a_product(products, product)) continue;
     const AnyConfig& held = *held_config(product.slot);
-    const bool is_wanted = &held.type() == &with.type() && to_string(ConfigView(held)) == wanted;
+    const bool is_wanted = &held.type() == &with.type() && to_string(held) == wanted;
     if (!matches_layer(cfg_.at, product)) {
       report.skipped.push_back({product.path, fmt::format("'{}' does not match it", cfg_.at)});
     } else if (matches_layer(cfg_.except, product)) {

@@ -95,10 +95,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 AnyConfig modifier_named(const std::string& name) {
-  for (const std::string& known : names_of(typeid(Modifier))) {
-    if (is_name_of(known, name)) return make_config(role_info<Modifier>(), known);
-  }
-  return make_config(role_info<Modifier>(), name);
+  const std::vector<std::string> known = names_of(typeid(Modifier));
+  const auto at = std::ranges::find_if(known, [&](const auto& k) { return is_name_of(k, name); });
+  return AnyConfig::with_defaults(
+      find_config_type(typeid(Modifier), at == known.end() ? name : *at));
 }
 
 }  // namespace

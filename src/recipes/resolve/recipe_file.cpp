@@ -275,7 +275,7 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
   if (fields.contains("at")) spec.select.at = name_in(fields["at"], "a pattern of paths");
   if (fields.contains("wrap")) spec.wrap = name_in(fields["wrap"], "the name of a slot");
   if (fields.contains("allow_none")) {
-    read_document(fields["allow_none"], {.name = {}, .at = &spec.allow_none, .ops = &kOps<bool>},
+    read_document(fields["allow_none"], {{}, &spec.allow_none, &kOps<bool>},
                   fmt::format("replace.{}.allow_none", target), UnnamedValues::kKeep);
   }
   return spec;

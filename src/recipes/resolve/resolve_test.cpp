@@ -140,6 +140,34 @@ TEST(Resolve, ReportsFieldsCarriedOverToANewClass) {
       HasSubstr("RMSNorm -> LayerNorm: PostNorm.norm\n  carried over: PostNorm.norm.eps\n"));
 }
 
+// Stacked may lack a common layer, Repeat may not: to a replacement, both have the same field.
+TEST(Resolve, LayersKeepTheirFieldsWhetherStackedOrRepeated) {
+  const auto text_at = [](std::vector<Edit> edits, const std::string& path) {
+    edits.insert(edits.begin(),
+                 SetField{"model.decoder.layers.layer.attention.body.num_heads", "2"});
+    const Resolved resolved =
+        resolve_config({.recipe = "quickstart", .files = {}, .edits = edits, .machine = "cpu-16"});
+    return to_string(find_slot(resolved.config, "model.decoder.layers" + path));
+  };
+  const SetField stacked{"model.decoder.layers", "Stacked"},
+      repeated{"model.decoder.layers", "Repeat"};
+  const std::string heads = ".layer.attention.body.num_heads";
+  EXPECT_EQ(text_at({stacked}, heads), "2\n");
+  EXPECT_EQ(text_at({stacked, repeated}, heads), "2\n");
+  EXPECT_EQ(text_at({stacked, repeated}, ""), text_at({repeated}, ""));
+}
+
+TEST(Resolve, FormerNamesInAFileOfAnOldRunAreRead) {
+  std::string text = to_config_file("quickstart", recipe("quickstart"));
+  const size_t at = text.find("rotate_values: false");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, std::string_view("rotate_values: false").size(), "turn_values: true");
+  const Resolved resolved = resolve_config(
+      {.recipe = "", .files = {file_of("config.yaml", text)}, .edits = {}, .machine = "cpu-16"});
+  EXPECT_THAT(to_config_file("quickstart", resolved.config), HasSubstr("rotate_values: true"));
+  EXPECT_THAT(to_config_file("quickstart", resolved.config), Not(HasSubstr("turn_values")));
+}
+
 TEST(Resolve, WholeConfigIsKeptAsItIs) {
   ResolveRequest request{
       .recipe = kRuled, .files = {}, .edits = {SetField{"mesh", ""}}, .machine = "gpu-H200-64"};

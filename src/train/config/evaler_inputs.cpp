@@ -17,7 +17,7 @@ namespace {
 
 // Returns the field of a config with this name, if there is one.
 std::optional<Slot> field_of(const AnyConfig& config, std::string_view name) {
-  for (const Slot& slot : children_of(ConfigView(config).slot())) {
+  for (const Slot& slot : children_of(config)) {
     if (slot.name == name) return slot;
   }
   return std::nullopt;
@@ -34,7 +34,7 @@ const T* value_of(const AnyConfig& config, std::string_view name) {
 void fill_open_fields(const AnyConfig& from, const AnyConfig& to,
                       std::span<const std::string> names) {
   std::vector<std::string> others;
-  for (const Slot& slot : children_of(ConfigView(to).slot())) {
+  for (const Slot& slot : children_of(to)) {
     if (!std::ranges::count(names, slot.name)) others.push_back(slot.name);
   }
   carry_over(from, to, others);

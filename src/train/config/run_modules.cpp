@@ -46,7 +46,7 @@ Tree<ParamSpec> declared_params(const Child<Model>& model) {
   Construction scratch;  // the mistakes are told elsewhere
   scratch.keep_unsound();
   try {
-    const auto built = model.build_part({}, {.path = "model", .construction = &scratch});
+    const auto built = model.build({}, {.path = "model", .construction = &scratch});
     return built ? built->param_specs() : Tree<ParamSpec>();
   } catch (const Error&) {
     return {};
@@ -56,13 +56,13 @@ Tree<ParamSpec> declared_params(const Child<Model>& model) {
 RunModules::RunModules(const Trainer::Config& cfg) : config(complete(cfg)) {
   Construction construction;
   construction.attempt([&] { check_writers(config.writers); });
-  model = config.model.build_part({}, {.path = "model", .construction = &construction});
+  model = config.model.build({}, {.path = "model", .construction = &construction});
   // Without parameters, the learner checks all but its patterns of their paths.
   const Tree<ParamSpec> params = model ? model->param_specs() : declared_params(config.model);
   construction.attempt(
       [&] { check_rules_match(config.model, "model", with_frozen(params, model.get())); });
-  learner = config.learner.build_part({.params = params, .run_steps = *config.max_steps},
-                                      {.path = "learner", .construction = &construction});
+  learner = config.learner.build({.params = params, .run_steps = *config.max_steps},
+                                 {.path = "learner", .construction = &construction});
   if (model && learner) {
     for (const std::string& path : model->read_by_frozen()) {
       if (!learner->trained().contains(path)) continue;

@@ -22,7 +22,7 @@ namespace {
 std::string where_of(const std::string& name) { return "task_evalers." + name; }
 
 std::optional<Slot> input_field(const EvaluatedRun& run, std::string_view name) {
-  for (const Slot& slot : children_of(ConfigView(run.input.any()).slot())) {
+  for (const Slot& slot : children_of(run.input.any())) {
     if (slot.name == name) return unwrap(slot);
   }
   return std::nullopt;

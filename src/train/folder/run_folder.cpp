@@ -193,7 +193,7 @@ void RunFolder::check_in_place() {
                             : "removed or moved; a new folder was made for the last checkpoint"));
 }
 
-void RunFolder::set_config(const ConfigView& config, int64_t seed) {
+void RunFolder::set_config(const Slot& config, int64_t seed) {
   nlohmann::ordered_json document = to_json(config);
   resolve_tokenizer_paths(document, std::filesystem::current_path());
   config_text_ =
@@ -207,7 +207,7 @@ void RunFolder::write_config() {
   config_written_ = true;
 }
 
-void RunFolder::begin(const ConfigView& config, bool is_new, const InputFacts& data,
+void RunFolder::begin(const Slot& config, bool is_new, const InputFacts& data,
                       const InitFrom& init) {
   if (is_new) {
     write_config();
@@ -239,8 +239,8 @@ void RunFolder::replace_lost_config(const std::string& text) {
   std::erase(new_, config_file());
 }
 
-void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,
-                                  ConfigRef scratch, const AllowedChanges& allowed) const {
+void RunFolder::check_same_config(const RunMetadata& saved, const Slot& config, ConfigRef scratch,
+                                  const AllowedChanges& allowed) const {
   if (allowed.all) return;
   const bool is_saved = !saved.config.empty();
   const std::string source =

@@ -95,14 +95,14 @@ class RunFolder {
 
   /// Sets the text that config.yaml is to hold: a comment with Axle's version and the seed, then
   /// the resolved config.
-  void set_config(const ConfigView& config, int64_t seed);
+  void set_config(const Slot& config, int64_t seed);
   /// Writes config.yaml, once for each text that set_config() sets. Throws StorageError.
   void write_config();
   /// Takes what a run of these data is to keep. A new run: write_config(), copies of the files of
   /// the config's tokenizers, which go with the folder (keep_tokenizers), and of the config that
   /// names the family of the model that it starts from (keep_origin). Any run: the chat template of
   /// the data (keep_chat_template). Throws StorageError.
-  void begin(const ConfigView& config, bool is_new, const InputFacts& data, const InitFrom& init);
+  void begin(const Slot& config, bool is_new, const InputFacts& data, const InitFrom& init);
   /// Like write_config(), for a resumed run. Call it only after the first step: until then the file
   /// belongs to the checkpoint that the run resumed from. A failure is reported, not thrown, and
   /// the next call tries again.
@@ -118,7 +118,7 @@ class RunFolder {
   /// (is_safe_change, Field::keeps_results) or are allowed by `allowed`. Also throws ConfigError if
   /// the old config is missing or can't be read, unless `allowed.all`. `scratch` is a config of the
   /// same class; it is overwritten with the saved one.
-  void check_same_config(const RunMetadata& saved, const ConfigView& config, ConfigRef scratch,
+  void check_same_config(const RunMetadata& saved, const Slot& config, ConfigRef scratch,
                          const AllowedChanges& allowed) const;
 
  private:

@@ -208,7 +208,7 @@ std::map<std::string, std::string> written_in(ConfigRef root,
     if (path == "learner.update_transforms") continue;  // others may be added
     auto slot = slot_at(root, path + ".@init");
     if (!slot) slot = slot_at(root, path);
-    out[path] = slot ? to_string(ConfigView(*slot)) : "";
+    out[path] = slot ? to_string(*slot) : "";
   }
   return out;
 }

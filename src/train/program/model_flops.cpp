@@ -125,7 +125,7 @@ std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
   return out;
 }
 
-std::vector<std::string> step_time_notes(const ConfigView& config, const ModelFlops& flops,
+std::vector<std::string> step_time_notes(const Slot& config, const ModelFlops& flops,
                                          const Peak& peak, const RowsThatFit& rows_that_fit) {
   constexpr double kNamed = 1, kLong = 60;  // seconds
   if (peak.flops <= 0 || flops.count <= 0) return {};
@@ -148,7 +148,7 @@ std::vector<std::string> step_time_notes(const ConfigView& config, const ModelFl
   return out;
 }
 
-std::vector<std::string> measure_peak(const ProgramSpec& spec, const ConfigView& config,
+std::vector<std::string> measure_peak(const ProgramSpec& spec, const Slot& config,
                                       const Topology& topology, const RowsThatFit& rows_that_fit,
                                       StepCost& cost) {
   const ModelFlops flops = model_flops(spec);

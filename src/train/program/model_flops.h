@@ -44,12 +44,12 @@ std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
 using RowsThatFit = std::function<int64_t(int64_t rows)>;
 /// Returns lines that tell the least time of a step that takes a second or more at the peak, and
 /// which batch makes a long one shorter, among those that fit.
-std::vector<std::string> step_time_notes(const ConfigView& config, const ModelFlops& flops,
+std::vector<std::string> step_time_notes(const Slot& config, const ModelFlops& flops,
                                          const Peak& peak, const RowsThatFit& rows_that_fit);
 
 /// Measures the peak of this machine and sets what it and the model tell about the cost of a step.
 /// Returns the lines of mfu_notes and step_time_notes.
-std::vector<std::string> measure_peak(const ProgramSpec& spec, const ConfigView& config,
+std::vector<std::string> measure_peak(const ProgramSpec& spec, const Slot& config,
                                       const Topology& topology, const RowsThatFit& rows_that_fit,
                                       StepCost& cost);
 

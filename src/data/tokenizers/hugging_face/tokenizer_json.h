@@ -79,7 +79,7 @@ E enum_field(const JsonView& object, std::string_view key, E otherwise) {
   const auto found = field(object, key);
   if (!found) return otherwise;
   std::string expected;
-  for (const auto& [value, text] : texts_of(E{})) {
+  for (const auto& [value, text, former] : texts_of(E{})) {
     if (found->text() == text) return value;
     expected += (expected.empty() ? "" : ", ") + std::string(text);
   }

@@ -226,7 +226,7 @@ const RanksFamilyRow& family_of(RanksFamily family, int64_t num_ranks, const std
                                 const Scope& scope) {
   if (const RanksFamilyRow* const row = find_ranks_family(family, num_ranks)) return *row;
   std::string known;
-  for (const auto& [value, text] : texts_of(RanksFamily{})) {
+  for (const auto& [value, text, former] : texts_of(RanksFamily{})) {
     if (const auto* const row = find_ranks_family(value, -1))
       known += fmt::format("{}{} {}", known.empty() ? "" : ", ", text, row->num_ranks);
   }

@@ -155,10 +155,9 @@ Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope
   Masks out;
   for (size_t i = 0; i < configs.size(); ++i) {
     const std::string field = fmt::format("masks[{}]", i);
-    auto mask =
-        configs[i].build_part({}, {.path = scope.path,
-                                   .config_path = join_config_path(scope.as_config(), field),
-                                   .construction = scope.construction});
+    auto mask = configs[i].build({}, {.path = scope.path,
+                                      .config_path = join_config_path(scope.as_config(), field),
+                                      .construction = scope.construction});
     if (mask) out.emplace_back(std::move(mask));  // else its mistake is noted
   }
   return out;

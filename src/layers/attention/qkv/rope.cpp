@@ -42,7 +42,7 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
                                        {.theta = cfg.theta, .dim = rotated_dim(cfg, dims.head_dim)},
                                        config_path() + ".frequencies")),
       streams_(cfg.streams),
-      turn_values_(cfg.turn_values) {
+      rotate_values_(cfg.rotate_values) {
   if (!streams_) return;
   const auto& sections = streams_->sections;
   const int64_t sum = std::accumulate(sections.begin(), sections.end(), int64_t{0}),
@@ -94,7 +94,7 @@ QKVTensors RoPE::forward(const Tensor& x_BTD, const std::optional<Tensor>& posit
   const Rotation of_keys =
       has_source() ? rotation(angles_of(iota({x.k_BSKH.dim(1)}, 0), frequencies_)) : of_queries;
   x.k_BSKH = of_keys(x.k_BSKH);
-  if (turn_values_) x.v_BSKH = of_keys(x.v_BSKH);
+  if (rotate_values_) x.v_BSKH = of_keys(x.v_BSKH);
   return x;
 }
 

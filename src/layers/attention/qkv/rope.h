@@ -30,7 +30,7 @@ using PositiveFraction = Ranged<double, Bounds{.min = 0, .max = 1, .open_min = t
 /// Rotates each pair of elements of queries and keys by the angle position * frequency.
 ///
 /// Angles are f32 for any dtype of x. Keys of a source (SourceQKV) take their positions in the
-/// source; values too if `turn_values` is set.
+/// source; values too if `rotate_values` is set.
 /// Throws ConfigError at construction if the part of a head that is rotated is not an even number
 /// of elements, or if the sections do not sum to its number of pairs; in a training call, if there
 /// are sections and nobody has published the streams.
@@ -50,10 +50,12 @@ class RoPE final : public WrappedQKV {
     /// positions of the tokens.
     std::optional<PositionStreams> streams = {};
     /// True: values are rotated like keys.
-    bool turn_values = false;
+    bool rotate_values = false;
     /// Computes the queries and keys to rotate.
     Child<QKV> inner = FusedQKV::Config{};
-    AXLE_CONFIG(RoPE, theta, frequencies, pairs, fraction, streams, turn_values, inner)
+    static constexpr auto kFormerNames =
+        std::to_array<FormerName>({{"turn_values", "rotate_values"}});
+    AXLE_CONFIG(RoPE, theta, frequencies, pairs, fraction, streams, rotate_values, inner)
   };
   RoPE(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -67,7 +69,7 @@ class RoPE final : public WrappedQKV {
   PairLayout pairs_;
   Frequencies frequencies_;
   std::optional<PositionStreams> streams_;
-  bool turn_values_;
+  bool rotate_values_;
 };
 
 }  // namespace axle

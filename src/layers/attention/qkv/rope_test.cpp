@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config/missing.h"
+#include "config/print.h"
 #include "config/set.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/caches/dense_kv_caches.h"
@@ -35,7 +36,7 @@ AXLE_LAYER_LAWS(RoPE, kRopeDims,
                  {"yarn", {.theta = 100, .frequencies = kYaRN}},
                  {"halves", {.theta = 100, .pairs = PairLayout::kHalves}},
                  {"half_of_each_head", {.theta = 100, .fraction = 0.5}},
-                 {"values", {.theta = 100, .turn_values = true}}})
+                 {"values", {.theta = 100, .rotate_values = true}}})
 
 // Decoding of each with a cache of keys, which are stored rotated.
 TEST(RoPE, DecodingWithCachedKeysMatchesTheWholePass) {
@@ -52,7 +53,7 @@ TEST(RoPE, DecodingWithCachedKeysMatchesTheWholePass) {
   add("halves", {.pairs = PairLayout::kHalves});
   add("half_of_each_head", {.fraction = 0.5});
   add("streams", {.streams = PositionStreams{.sections = {1, 1}}});
-  add("values", {.turn_values = true});
+  add("values", {.rotate_values = true});
   testing::detail::law_decoding<Attention>({.model_dim = 8}, cases);
 }
 
@@ -152,7 +153,7 @@ TEST(RoPE, PartialRotationHasItsOwnWavelengths) {
 }
 
 TEST(RoPE, ValuesMayRotateLikeKeys) {
-  const auto [before, after] = turn_one({.theta = 100, .fraction = 0.25, .turn_values = true});
+  const auto [before, after] = turn_one({.theta = 100, .fraction = 0.25, .rotate_values = true});
   for (size_t i = 0; i < 3; ++i) expect_turned(before[i], after[i], 0, {{0, 1, 3.0}}, 8);
 }
 
@@ -292,6 +293,14 @@ TEST(RoPE, FrequenciesCheckTheirFields) {
                "frequencies.factor: expected a number of at least 1, got '0.5'");
   EXPECT_THAT(error_of<ConfigError>([&] { set(slot, "frequencies", "Llama4Frequencies"); }),
               ::testing::HasSubstr("did you mean 'Llama3Frequencies'?"));
+}
+
+TEST(RoPE, ReadsAFieldByItsFormerName) {
+  Child<QKV> slot = RoPE::Config{};
+  set(slot, "turn_values", "true");
+  EXPECT_TRUE(slot.get_if<RoPE>()->rotate_values);
+  EXPECT_THAT(to_string(slot), ::testing::HasSubstr("\nrotate_values: true\n"));
+  EXPECT_THAT(to_string(slot), ::testing::Not(::testing::HasSubstr("turn_values")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "config/codec.h"
+#include "config/leaf.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,32 +13,32 @@ namespace {
 
 template <class T>
 std::string parse_error(std::string_view text) {
-  return error_of([&] { Codec<T>::parse(text); });
+  return error_of([&] { parse_leaf<T>(text); });
 }
 
 TEST(Codec, NumbersRoundTripExactly) {
   for (const double v : {0.0, -0.0, 0.1, 1.0 / 3, 4.0, 1e22, 1e-37, 3.4028234663852886e38}) {
-    const double back = Codec<double>::parse(Codec<double>::text(v));
+    const double back = parse_leaf<double>(leaf_text<double>(v));
     EXPECT_EQ(back, v);
     EXPECT_EQ(std::signbit(back), std::signbit(v));
   }
   for (const float v : {0.1f, 1e-6f, 1.17549435e-38f, 3.4028235e38f, 16777217.0f}) {
-    EXPECT_EQ(Codec<float>::parse(Codec<float>::text(v)), v);
+    EXPECT_EQ(parse_leaf<float>(leaf_text<float>(v)), v);
   }
 }
 
 TEST(Codec, NumbersAreShort) {
-  EXPECT_EQ(Codec<float>::text(1e-6f), "1e-06");
-  EXPECT_EQ(Codec<float>::text(0.1f), "0.1");
-  EXPECT_EQ(Codec<double>::text(4), "4.0");
-  EXPECT_EQ(Codec<double>::text(-0.0), "-0.0");
-  EXPECT_EQ(Codec<double>::parse("+3"), 3);
+  EXPECT_EQ(leaf_text<float>(1e-6f), "1e-06");
+  EXPECT_EQ(leaf_text<float>(0.1f), "0.1");
+  EXPECT_EQ(leaf_text<double>(4), "4.0");
+  EXPECT_EQ(leaf_text<double>(-0.0), "-0.0");
+  EXPECT_EQ(parse_leaf<double>("+3"), 3);
 }
 
 TEST(Codec, IntegersAreChecked) {
-  EXPECT_EQ(Codec<int64_t>::parse("-9223372036854775808"), INT64_MIN);
-  EXPECT_EQ(Codec<uint64_t>::parse("18446744073709551615"), UINT64_MAX);
-  EXPECT_EQ(Codec<uint64_t>::text(UINT64_MAX), "18446744073709551615");
+  EXPECT_EQ(parse_leaf<int64_t>("-9223372036854775808"), INT64_MIN);
+  EXPECT_EQ(parse_leaf<uint64_t>("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(leaf_text<uint64_t>(UINT64_MAX), "18446744073709551615");
   EXPECT_EQ(parse_error<int64_t>("abc"), "expected an integer, got 'abc'");
   EXPECT_EQ(parse_error<int64_t>("1.5"), "expected an integer, got '1.5'");
   EXPECT_EQ(parse_error<int64_t>(""), "expected an integer, got ''");
@@ -65,7 +65,7 @@ TEST(Codec, NumbersFitTheDevice) {
     EXPECT_EQ(parse_error<double>(text), expected);
     EXPECT_EQ(parse_error<float>(text), expected);
   }
-  EXPECT_EQ(Codec<double>::parse("0.0"), 0);
+  EXPECT_EQ(parse_leaf<double>("0.0"), 0);
 }
 
 TEST(Codec, NumbersAreWrittenInOneWay) {
@@ -78,8 +78,8 @@ TEST(Codec, NumbersAreWrittenInOneWay) {
 
 TEST(Codec, RangesAreKept) {
   using B1 = FractionBelowOne;
-  EXPECT_EQ(Codec<B1>::parse("0"), 0);
-  EXPECT_EQ(Codec<B1>::parse("0.999"), 0.999);
+  EXPECT_EQ(parse_leaf<B1>("0"), 0);
+  EXPECT_EQ(parse_leaf<B1>("0.999"), 0.999);
   EXPECT_EQ(parse_error<B1>("1"), "expected a number of at least 0 and below 1, got '1'");
   EXPECT_EQ(parse_error<B1>("nan"), "expected a number of at least 0 and below 1, got 'nan'");
   EXPECT_EQ(parse_error<B1>("-1e-300"),
@@ -89,14 +89,14 @@ TEST(Codec, RangesAreKept) {
   EXPECT_EQ(parse_error<Positive<int64_t>>("x"), "expected an integer, got 'x'");
   EXPECT_EQ(parse_error<Fraction>("1.5"), "expected a number from 0 to 1, got '1.5'");
   using Vocabulary = AtLeast<int64_t, 257>;
-  EXPECT_EQ(Codec<Vocabulary>::parse("257"), 257);
+  EXPECT_EQ(parse_leaf<Vocabulary>("257"), 257);
 }
 
 TEST(Codec, OtherErrors) {
   EXPECT_EQ(parse_error<bool>("yes"), "expected true or false, got 'yes'");
   EXPECT_EQ(parse_error<double>("1e5x"), "expected a number, got '1e5x'");
   EXPECT_EQ(parse_error<float>("1e39"), "expected a number that fits into 32 bits, got '1e39'");
-  EXPECT_EQ(Codec<std::string>::parse("a'b"), "a'b");
+  EXPECT_EQ(parse_leaf<std::string>("a'b"), "a'b");
 }
 
 }  // namespace

@@ -43,12 +43,13 @@ FLOORS = {
 ORDER = {
     "layers": (".", "dropout", "norms", "products", "positions", "dense", "convolution", "feed_forward", "attention",
                "experts", "recurrent", "state_space", "blocks", "pipeline", "models"),
+    "layers/attention": ("masks", "qkv", "biases", "caches", "cores", "."),
     "pjrt": ("abi", "plugin", "kernels", "compile", "."),
     "transform": (".", "remat", "shard_map", "taps", "control_flow", "linalg", "random", "kernel"),
     "train": ("record", "mup", "program", "evaluation", "config", "modifiers", "folder", "."),
 }
 # Folders beside the product -> the files above that may include them.
-BESIDE = {"comparison": re.compile(r"cli/(?:verbs|arguments)/eval_\w+\.(?:h|cpp)")}
+BESIDE = {"comparison": re.compile(r"cli/(?:verbs/eval_(?:layer|op)|arguments/comparison_arguments)\.(?:h|cpp)")}
 # Lowest first; x.h and x.cpp stand together.
 FILE_ORDER = {
     "config": (
@@ -105,23 +106,28 @@ def used_floors(src):
     return used
 
 
-def subfolder(path):
-    """Returns the subfolder of a path below src/: "record" for train/record/x.h, "." for train/x.h."""
-    parts = pathlib.PurePath(path).parts
-    return parts[1] if len(parts) > 2 else "."
+def subfolder(path, room):
+    """Returns the subfolder of a path in a room below src/: in train, "record" for train/record/x.h, "." for train/x.h."""
+    parts = pathlib.PurePath(path).relative_to(room).parts
+    return parts[0] if len(parts) > 1 else "."
 
 
 def order_fault(path, included):
     """Returns why a file may not include another one of its own folder; None if it may."""
     folder = path.split("/")[0]
     if folder in FILE_ORDER:
-        table, what, order = "FILE_ORDER", "file", FILE_ORDER[folder]
         own, target = pathlib.PurePath(path).stem, pathlib.PurePath(included).stem
-    elif folder in ORDER and path != f"{folder}/{folder}.h":
-        table, what, order = "ORDER", "subfolder", ORDER[folder]
-        own, target = subfolder(path), subfolder(included)
-    else:
-        return None
+        return rank_fault("FILE_ORDER", "file", FILE_ORDER[folder], own, target)
+    for room, order in ORDER.items():
+        inside = f"{room}/"
+        if path.startswith(inside) and included.startswith(inside) and path != f"{folder}/{folder}.h":
+            found = rank_fault("ORDER", "subfolder", order, subfolder(path, room), subfolder(included, room))
+            if found:
+                return found
+    return None
+
+
+def rank_fault(table, what, order, own, target):
     for name in (own, target):
         if name not in order:
             return f"expected a {what} of {table} in tools/check_floors.py, got '{name}'"
@@ -207,6 +213,9 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.check("train/record/x_test.cpp", upwards), [])
         self.assertEqual(len(self.check("train/attic/x.cpp", '#include "train/record/x.h"\n')), 1)
         self.assertEqual(len(self.check("layers/norms/norm.h", '#include "layers/blocks/stack.h"\n')), 1)
+        masks = '#include "layers/attention/masks/attention_mask.h"\n'
+        self.assertEqual(self.check("layers/attention/cores/x.cpp", masks), [])
+        self.assertEqual(len(self.check("layers/attention/masks/x.h", '#include "layers/attention/attention.h"\n')), 1)
         self.assertEqual(len(self.check("transform/grad.h", '#include "transform/remat/remat.h"\n')), 1)
         self.assertEqual(self.check("transform/transform.h", '#include "transform/remat/remat.h"\n'), [])
         self.assertEqual(self.check("nn/high/x.cpp", '#include "nn/low/y.h"\n'), [])  # has no row

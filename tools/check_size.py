@@ -3,7 +3,7 @@
 and no line of C++ wider than 100 columns. Raw strings may be wider: clang-format can't break them.
 
 `--library FILE` checks instead that the library, stripped, has at most 10 MB, and that it exports no symbol that libc
-exports: it would replace libc's in each program that links it. `--self-test` shows that the checks can fail.
+exports, nor another one of C: it would replace that of each program that links it. `--self-test` shows that the checks can fail.
 """
 
 import contextlib
@@ -103,7 +103,9 @@ class SelfTest(unittest.TestCase):
                                input=code, text=True, check=True)
                 return [fault.split(": ", 1)[1] for fault in libc_faults(library)]
 
-        self.assertEqual(check('extern "C" void axle_exit(int) {}  void _exit(int) {}'), [])
+        self.assertEqual(check('namespace axle { void exit(int) {} }  void _exit(int) {}'), [])
+        self.assertEqual(check('extern "C" void on_exit_of_axle(int) {}'),
+                         ["expected no exported name without a namespace, got on_exit_of_axle"])
         self.assertEqual(check('extern "C" void _exit(int) {}  extern "C" int raise(int) { return 0; }'),
                          ["expected no exported symbol of libc, got _exit", "expected no exported symbol of libc, got raise"])
 
@@ -115,11 +117,14 @@ def exported_symbols(library):
 
 
 def libc_faults(library):
-    """One line for each symbol of the libc that the library is linked with, if the library exports it too."""
+    """One line for each name that may meet one of another library: one of libc's, or another one of C."""
     needed = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
     libc = exported_symbols(LIBC.search(needed).group(1))
-    for name in sorted(exported_symbols(library) & libc):
-        yield f"{library}: expected no exported symbol of libc, got {name}"
+    for name in sorted(exported_symbols(library)):
+        if name in libc:
+            yield f"{library}: expected no exported symbol of libc, got {name}"
+        elif not name.startswith("_Z"):
+            yield f"{library}: expected no exported name without a namespace, got {name}"
 
 
 def library_faults(library):

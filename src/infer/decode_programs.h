@@ -1,6 +1,6 @@
 // Draws a token from the logits of a position.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names:
 //   B batch   V vocabulary   K candidates
 //
 // Source of top_p: Holtzman et al. 2019, arXiv 1904.09751, section 3.1.
@@ -46,7 +46,7 @@ Tensor sample(const Tensor& logits_BV, const random::Key& key, const Sampling& s
 // The two programs of decoding. Prefill processes the prompts; a decode step processes one more
 // token of each row.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B rows   T positions of the prompts   S positions of the caches   V vocabulary
 
 /// Stands for a token whose logits have no finite maximum: some logit is NaN or +infinity, or all

@@ -84,7 +84,7 @@ struct ImportedModel {
   std::filesystem::path tokenizer = {};
 };
 
-/// How to read a model of another program.
+/// ReadOptions, and the tokenizer of the model.
 struct ForeignOptions {
   /// The tokenizer file, of any kind that tokenizer_in_file() recognises. Empty: the one beside the
   /// weights; if there is none, the model has no tokenizer. One that is named has to belong to the

@@ -103,8 +103,8 @@ ModelParameters load_parameters(const ModelPath& place, const SpecsOfConfig& spe
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
 /// checkpoint holds any. Of a run that trained a model beside a frozen one it is the trained one
-/// (merge_adapters.h). Parameters of adapters (LoraProduct) are left out if the checkpoint holds
-/// none of them. Weights that `model` keeps as codes (QuantizedProduct) become codes if the
+/// (Model::frozen_models). Parameters of adapters (LoraProduct) are left out if the checkpoint
+/// holds none of them. Weights that `model` keeps as codes (QuantizedProduct) become codes if the
 /// checkpoint holds them as numbers. Throws as load_parameters does.
 ModelParameters load_initial_parameters(const ModelPath& place, const Model& model,
                                         const Report& report = report_to_stderr);

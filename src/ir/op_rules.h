@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -131,10 +132,11 @@ enum class Repeats { kOnce, kIterations, kDevices };
 /// devices.
 struct RegionTrips {
   Repeats repeats = Repeats::kOnce;
-  std::optional<int64_t> count = 1;  // none: it is known only when the op has run
-  bool is_reversed = false;          // trip 0 is the last
-  bool is_open = true;               // false: the op returns no extra values of the region
-  std::vector<MeshAxis> axes = {};   // kDevices: the grid of the devices, row-major
+  /// None: known only at run time; with kOnce: it may not run (a branch).
+  std::optional<int64_t> count = 1;
+  bool is_reversed = false;         // trip 0 is the last
+  bool is_open = true;              // false: the op returns no extra values of the region
+  std::vector<MeshAxis> axes = {};  // kDevices: the grid of the devices, row-major
 };
 /// How a value gets into the trips of a region, or out of them. An op takes its operands, and a
 /// region its parameters, in this order.
@@ -144,7 +146,7 @@ enum class Flow {
   kSliced,   // along the leading dim, a slice for each trip
   kPart,     // along the dims that `spec` divides, a part for each device
 };
-/// A parameter of a region with its operand, or a result of a region with that of the op.
+/// A connection: region parameter <- operand, or result of the op <- result of the region.
 struct Port {
   size_t at = 0;  // number of the operand, or of the op's result
   Flow flow = Flow::kWhole;
@@ -160,7 +162,8 @@ struct RegionFlow {
 };
 struct BodyFlow {
   std::vector<RegionFlow> regions;
-  /// How values of a region that a remat policy keeps leave it and come back. None: it keeps none.
+  /// How a value of the region that remat keeps leaves the forward op and enters the backward one.
+  /// None: nothing inside can be kept.
   std::optional<Port> kept = {};
 };
 /// What an op returns whose regions return extra values.
@@ -174,9 +177,9 @@ using Regions = std::vector<std::shared_ptr<const Region>>;
 /// this (transform/bodies.h).
 struct BodyRules {
   using FlowRule = BodyFlow (*)(const OpNode& op);
-  /// Emits an op like `op` with other regions, between which and the op values flow as `flow` says.
-  /// Ports number the elements of `operands`. Where regions take turns, a result that one of them
-  /// does not return is zeros.
+  /// Emits a copy of `op` with other regions. `flow` says how `operands` and results connect to
+  /// them: ports number the elements of `operands`. A result that the branch taken does not return
+  /// is zeros.
   using EmitRule = Values (*)(const OpNode& op, const BodyFlow& flow, Regions regions,
                               const Values& operands);
   /// Emits the op with regions that return the results of the op's regions, then extra values.
@@ -188,7 +191,7 @@ struct BodyRules {
   EmitRule emit = nullptr;    // nullptr: it must stay as it is
   WidenRule widen = nullptr;  // nullptr: `emit` with more results
 };
-/// Numbers between two bounds, which are part of it; predicates are 0 and 1.
+/// A closed interval of numbers; predicates are 0 and 1.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -196,7 +199,7 @@ struct ValueRange {
   bool operator==(const ValueRange&) const = default;
 };
 /// For ops of one result: returns numbers that hold every element of the result if the elements of
-/// each operand lie in `x`. Operands have no NaN. The default knows nothing.
+/// each operand lie in `x`. Operands have no NaN. nullptr: nothing is known.
 using RangeRule = ValueRange (*)(const OpNode& op, std::span<const ValueRange> x);
 /// Computes the results from the inputs. The results arrive zero-filled in their stored types.
 using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,

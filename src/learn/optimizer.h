@@ -1,5 +1,4 @@
-// The role Optimizer: gradients to updates. What optimizers have in common: the learning rate, and
-// weights that decay apart from the gradient.
+// The roles GradientTransform and Optimizer: gradients to updates.
 #pragma once
 
 #include <string>

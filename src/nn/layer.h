@@ -6,6 +6,7 @@
 //    public:
 //     struct Dims { int64_t input_dim; };
 //     static constexpr InputNames kInputs = {"x"};
+//     static constexpr bool kKeepsType = true;
 //     using LayerRole::LayerRole;
 //   };
 #pragma once
@@ -89,9 +90,7 @@ class ComputeCast {
   DType inside_;
   std::optional<DType> outside_;
 };
-}  // namespace detail
 
-namespace detail {
 template <class Role>
 struct SignatureOf {
   using type = void();
@@ -139,6 +138,7 @@ struct DecodeDims {
   DType dtype = DType::kF32;
 };
 
+/// Base class of all layers: owns parameters and state by name, and holds the layers below it.
 class Layer {
  public:
   using Options = LayerOptions;
@@ -211,18 +211,17 @@ class Layer {
                                  detail::NoDims) {
     return child(name, config, detail::no_dims<R>());
   }
-  /// For layers that build a child from a config that they make themselves: messages spell the
-  /// paths of layers below that begin with `below` as configs do, with `as` instead. Both are
-  /// relative to this layer.
+  /// For layers that build a child from a config that they make themselves: in messages, paths
+  /// below `below` are written with `as`. Both are relative to this layer.
   void spell(std::string_view below, std::string_view as);
   /// True if a child could not be built.
   bool has_unbuilt_child() const;
   /// Declares a parameter of this layer. Throws ConfigError if the shape is not positive or has too
   /// many elements.
   Param param(std::string_view name, ParamSpec spec);
-  /// Says in a constructor that this layer holds the values of a parameter of a layer above in
-  /// parameters of its own, in another form. The model is then without that parameter: whoever
-  /// reads it gets zeros of its type, which this layer does not use.
+  /// In a constructor: replaces a parameter of a layer above by parameters of this one. The model
+  /// is then without that parameter: whoever reads it gets zeros of its type, which this layer does
+  /// not use.
   void hold(const std::string& path) { held_.push_back(path); }
 
   /// Declares state that training keeps beside the parameters. state() reads it, set_state()
@@ -237,6 +236,7 @@ class Layer {
   /// Adds a scalar that the objective must include. An aux loss that no objective takes is an
   /// error.
   void add_aux_loss(std::string_view name, const Tensor& value);
+  /// Stores `value`, not detached, under the path of this call.
   void add_output(std::string_view name, const Tensor& value);
   /// True if this call gets some tokens of a text that may have begun in earlier calls. The state
   /// is that of the previous call, or zeros for the first one.
@@ -326,10 +326,11 @@ class Layer {
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
 /// runs `forward`, and checks the result, so that a wrong one is reported with the class and its
-/// path. The role says what is right. Of arguments: `check_arguments(args...)`, if it has that. Of
-/// the result: `static constexpr bool kKeepsType = true`: the type of the first argument.
-/// `check_result(result, args...)`: it looks itself. `static constexpr bool kAnyResult = true`:
-/// everything is right.
+/// path. Arguments are checked by `check_arguments(args...)`, if the role has that. For the result
+/// the role has one of:
+///   kKeepsType: the result has the type of the first argument.
+///   check_result(result, args...): the role checks it.
+///   kAnyResult: no check.
 template <class Self, class Sig>
 class LayerRole;
 

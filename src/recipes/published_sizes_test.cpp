@@ -26,7 +26,7 @@ struct Published {
 class PublishedSizes : public ::testing::TestWithParam<Published> {};
 
 // Totals of the weights on Hugging Face, shared weights counted once. Totals of AXLearn's own
-// recipes: inspect/parameter_table_parity_test.cpp.
+// recipes: comparison/parameter_table_parity_test.cpp.
 TEST_P(PublishedSizes, MatchTheModelCards) {
   const auto model = recipe(GetParam().recipe).model.build({}, Scope{});
   EXPECT_EQ(num_elements(model->param_specs()), GetParam().num_parameters);

@@ -1,5 +1,5 @@
 // Compares recipes with the published ones: the numbers of the training run. For the parameters,
-// see inspect/parameter_table_parity_test.cpp.
+// see comparison/parameter_table_parity_test.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,12 +1,14 @@
 // Ops with regions. The row of such an op says once what flows through its regions (BodyRules).
-// Here are what follows from that, and the rules of ops that run their first region once: call,
-// remat, custom_vjp, kernel_call.
+// This header has what follows from that, and the rules of ops that run their first region once:
+// call, remat, custom_vjp, kernel_call. Marks: one bool for each value.
 //
 // What else follows: simplify.h removes what unused results need, batch_region.h batches, and
 // partition.h divides an op between the two parts of a remat.
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -42,13 +44,14 @@ ParameterSource source_of(const OpNode& op, ParameterSource::Trip trip, size_t p
 template <class T>
 std::vector<T> at_ports(const std::vector<T>& all, const std::vector<Port>& ports) {
   std::vector<T> out;
+  out.reserve(ports.size());
   for (const Port& port : ports) out.push_back(all[port.at]);
   return out;
 }
-/// Follows something that flows through all trips. `operands` says what is known of each operand.
-/// `run` maps what is known of the parameters of region `r` to what is known of its results. `join`
-/// adds to one element and returns true if that changes it. What a run returns as carried is joined
-/// to the operand, until nothing changes.
+/// Forward dataflow to a fixpoint: carried results are joined into their operands until nothing
+/// changes. `operands` says what is known of each operand. `run` maps what is known of the
+/// parameters of region `r` to what is known of its results. `join` adds to one element and returns
+/// true if that changes it.
 template <class T, class Run, class Join>
 std::vector<T> through_trips(const BodyFlow& flow, std::vector<T> operands, Run run, Join join) {
   for (bool changed = true; changed;) {
@@ -75,8 +78,8 @@ std::vector<T> through_trips(const BodyFlow& flow, std::vector<T> operands, Run 
 using MarkTrip = std::function<std::vector<bool>(size_t r, const std::vector<bool>& parameters)>;
 std::vector<bool> marks_through_trips(const BodyFlow& flow, std::vector<bool> operands,
                                       const MarkTrip& run);
-/// The way back: adds to the marks of the op's results those that are carried to what marked ones
-/// need. `run` maps marks of the results of region `r` to marks of the parameters that they need.
+/// Backward dataflow to a fixpoint: also marks each result whose earlier iterations a marked result
+/// needs. `run` maps marks of the results of region `r` to marks of the parameters that they need.
 std::vector<bool> marks_back_through_trips(const BodyFlow& flow, std::vector<bool> results,
                                            const MarkTrip& run);
 
@@ -86,7 +89,7 @@ std::vector<Port> ports(size_t count, Flow flow = Flow::kWhole, size_t first = 0
 /// Returns how many ports have this flow.
 size_t count_ports(const std::vector<Port>& ports, Flow flow);
 /// Returns the number of the first slot that equals `wanted` and is not in `taken`. Adds a slot if
-/// there is none. Regions that take turns share slots for their further results.
+/// there is none. Branches share slots for their further results.
 template <class Slot>
 size_t take_slot(std::vector<Slot>& slots, const Slot& wanted, const std::vector<size_t>& taken) {
   size_t slot = 0;
@@ -152,7 +155,8 @@ std::vector<T> selected(const std::vector<T>& elements, const std::vector<bool>&
 Values spread_results(const Values& results, const std::vector<bool>& used);
 /// Marks the parameters of `region` that its ops and results read.
 std::vector<bool> needed_parameters(const Region& region);
-/// Marks those that the marked results, those beyond the marks, and effects need.
+/// Marks the parameters that these are computed from: marked results, all results after the last
+/// mark, and ops with effects.
 std::vector<bool> needed_parameters(const Region& region, std::vector<bool> results);
 
 }  // namespace axle

@@ -72,7 +72,7 @@ def blocks():
 
 
 def small():
-    """What src/io/gguf/save_gguf_test.cpp writes too."""
+    """What src/io/gguf/gguf_test.cpp writes too."""
     writer = GGUFWriter(FOLDER / "small.gguf", "llama")
     writer.add_uint8("of.u8", 200)
     writer.add_int8("of.i8", -100)

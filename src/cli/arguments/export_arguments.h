@@ -58,14 +58,6 @@ struct GraphArguments {
   GraphForm form(bool json) const;
 };
 
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}  // namespace CLI
-
-namespace axle::cli {
-
 struct TokenizerArguments {
   TokenizerTraining training;
   std::string dir;

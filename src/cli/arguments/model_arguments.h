@@ -32,14 +32,6 @@ struct ModelArguments {
   Weights weights() const { return average ? Weights::kAverage : Weights::kTrained; }
 };
 
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
-
 /// DIR, --step, --only, --ema and --state.
 class CheckpointArguments {
  public:
@@ -50,14 +42,6 @@ class CheckpointArguments {
   CheckpointSelection selection_;
   bool average_ = false, state_ = false;
 };
-
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
 
 /// --backend, --compile-cache and --yes, and --devices and --mesh if the verb has them.
 struct RuntimeArguments {
@@ -80,14 +64,6 @@ struct RuntimeArguments {
   /// the terminal or by --yes. Throws DeviceError.
   void ensure_plugin() const;
 };
-
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
 
 /// --temperature, --top-k, --top-p and --seed.
 class SamplingArguments {

@@ -63,25 +63,8 @@ CLI::Option* add_enum(CLI::App& app, const std::string& flag, std::optional<E>& 
   return add_enum<E, std::optional<E>>(app, flag, to, help);
 }
 
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
-
 /// Adds --dtype bf16|f32, which writes to `target`.
 void add_dtype(CLI::App& app, std::optional<DType>& target, const std::string& help);
-
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace axle::cli {
 
 /// True for options with values called DIR, FILE, PATH, PREFIX, RUN, SOURCES, *.yaml or
 /// *.safetensors, and for positional arguments with such a name.
@@ -113,14 +96,6 @@ void check_run_folder(const std::string& dir, const std::vector<std::string>& in
 
 /// Returns the files and folders that a config names: its fields called "path".
 std::vector<std::string> paths_in(const Slot& config);
-
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
 
 /// Adds --ignore FIELD, which may be repeated.
 void add_ignore(CLI::App& app, std::vector<std::string>& fields);

@@ -38,14 +38,6 @@ struct RunFolderArguments {
   void apply_to(RunOptions& options) const;
 };
 
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
-
 class InitArguments {
  public:
   void add_to(CLI::App& app);

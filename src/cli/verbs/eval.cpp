@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/arguments/eval_arguments.h"
 #include "cli/arguments/model_arguments.h"
 #include "cli/arguments/recipe_arguments.h"
+#include "cli/arguments/task_arguments.h"
 #include "cli/output.h"
 #include "inspect/eval_run.h"
 #include "io/file.h"

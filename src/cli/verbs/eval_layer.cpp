@@ -1,7 +1,7 @@
 // axle eval-layer FILE: runs a layer, schedule, optimizer or training run on given tensors, to
 // compare it with another framework.
 #include "base/error.h"
-#include "cli/arguments/eval_arguments.h"
+#include "cli/arguments/comparison_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/output.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "cli/arguments/eval_arguments.h"
+#include "cli/arguments/comparison_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/output.h"
 #include "comparison/eval_layer_files.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/arguments/eval_arguments.h"
+#include "cli/arguments/task_arguments.h"
 #include "cli/run_test.h"
 #include "infer/generator.h"
 #include "interop/model_folder.h"

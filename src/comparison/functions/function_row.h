@@ -1,8 +1,10 @@
-// What the file that cmake/function_table.py writes makes rows with: how a function's arguments are
-// read and its results are returned. The types follow from C++.
+// Builds rows of the function table. The generated file (cmake/function_table.py) calls add_row for
+// each public function; types are deduced from its signature.
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -46,7 +48,7 @@ std::vector<DeclaredParameter> declared_parameters(std::string_view text);
 nlohmann::ordered_json value_of(const DeclaredParameter& attribute, const FunctionCall& call);
 /// Throws `<name>: <message of the error>`.
 [[noreturn]] void fail_attribute(std::string_view name, const std::exception& error);
-/// Of a function that takes functions: first the operands, then the functions, then the rest.
+/// Puts operands first, then functions, then attributes.
 void sort_parameters(std::vector<Parameter>& parameters);
 
 template <class R, class... P>

@@ -15,6 +15,10 @@
 #include "data/tokenizers/parts/pipeline_tokenizer.h"
 #include "data/tokenizers/tokenizer.h"
 
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
 namespace axle {
 
 /// Throws DataError with `path` and the place if a piece has a score that is not finite, if a byte
@@ -54,14 +58,6 @@ struct BarePieces {
 /// and chat_template.jinja beside `model`, as far as they are there, as LlamaTokenizer does.
 /// Without a file that may name tokens, all control pieces are special tokens. Throws DataError.
 AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare);
-
-}  // namespace axle
-
-namespace sentencepiece {
-class SentencePieceProcessor;
-}
-
-namespace axle {
 
 class SentencePieceParts;
 

@@ -34,10 +34,6 @@ struct FilterChain {
 /// is not known, and for arguments that it does not have.
 AnswerFilter make_filter(const nlohmann::ordered_json& config);
 
-// The metrics of tasks: a number for each document, and how the numbers of all become one.
-//
-// Source: lm-evaluation-harness 0.4, lm_eval/api/metrics.py.
-
 // Comparison of generated answers with right ones.
 //
 // Source: lm-evaluation-harness 0.4, the metric exact_match.
@@ -74,6 +70,10 @@ class PythonRandom {
  private:
   std::mt19937 generator_;
 };
+
+// The metrics of tasks: a number for each document, and how the numbers of all become one.
+//
+// Source: lm-evaluation-harness 0.4, lm_eval/api/metrics.py.
 
 /// What a model is asked for.
 enum class OutputType { kMultipleChoice, kLogLikelihood, kRolling, kGenerateUntil };

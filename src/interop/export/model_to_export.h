@@ -60,13 +60,12 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted,
                               const Report& report = report_to_stderr);
 
 /// Returns the parameters that the learner of a run with adapters (LoraProduct) has trained besides
-/// them, by their paths below the model that it trains ("decoder/output_norm/scale"): see
-/// merge_adapters.h. Of an import of adapters it is what peft has kept whole beside them; empty for
-/// another import. Throws ConfigError for a
-/// learner that can't be built.
+/// them, by their paths below the model that it trains ("decoder/output_norm/scale"). Of an import
+/// of adapters it is what peft has kept whole beside them; empty for another import. Throws
+/// ConfigError for a learner that can't be built.
 std::set<std::string> also_trained(const LoadedModel& run, const std::string& where);
 
-/// Replaces a model beside a frozen one by the part of it that is trained (merge_adapters.h).
+/// Replaces a model beside a frozen one by the part of it that is trained.
 void take_trained_part(LoadedModel& loaded);
 /// Replaces a model that only training needs by the part of it that decodes: the policy of a
 /// PreferenceLM, the student of a Distillation, and the decoder of a MultiTokenLM, whose heads for

@@ -1,5 +1,5 @@
-// Residual blocks: how the result of a body joins the stream, and where norms stand: before, after,
-// both, and parallel branches.
+// Residual blocks: how the result of a body joins the stream, and where norms are applied: before,
+// after, both, and parallel branches.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   D model dim

@@ -21,6 +21,11 @@
 namespace axle {
 namespace {
 
+// Letters in tensor names:
+//   B batch   T positions   D model dim   E experts   K choices of a token   X any dims
+//   O outer batch   G groups in each of them   N = O * G groups   S tokens of a group
+//   C capacity of an expert
+
 // Layouts of tokens and of what experts get. Between them the axis `expert` moves from the groups
 // to the experts, which is an all-to-all.
 const PartitionSpec kGroupAxes = {{"data", DimAxes{"expert", "fsdp"}}};
@@ -67,7 +72,6 @@ Tensor CapacityDispatch::capacities(const Tensor& tokens_N, int64_t group_size,
 
 Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
                                  const Experts& experts) const {
-  // N = O * G groups.
   const InvocationOptions& options = Invocation::current().options();
   const GroupBorders borders = options.decoding
                                    ? GroupBorders::kTokens

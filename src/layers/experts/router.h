@@ -45,7 +45,7 @@ class AdaptiveLossScale final
     Fraction min_overload = 0.001;
     /// Change of the factor's logarithm in one step.
     Positive<double> log_step = 0.01;
-    /// Least weight of the newest batch in the average; younger averages use 1 / (count + 1).
+    /// Least weight of the newest batch in the average (next_average).
     Required<Fraction> min_weight = REQUIRED;
     /// What counts as overload.
     Overload overload = Overload::kMean;
@@ -114,7 +114,7 @@ class TokenGroups {
 
 // The role Router: chooses the experts of each token in a mixture of experts.
 //
-// Letters in tensor names, for this folder:
+// Letters in tensor names from here on, and in the other files of this folder:
 //   B batch   T positions   D model dim   H hidden dim   E experts   K choices of a token
 //   O outer batch   G groups of tokens   S tokens of a group   C capacity of an expert
 

@@ -1,4 +1,7 @@
 // Models trained beside a frozen one: distillation, and preferences between two answers.
+//
+// Letters in tensor names:
+//   B batch   T positions   D model dim
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // Embeddings of token ids.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names:
 //   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
@@ -101,9 +101,6 @@ class Embedding final : public TokenEmbedding {
 extern template class LayerRole<TokenEmbedding, TokenEmbedding::Signature>;
 
 // The gradient of an embedding lookup whose tokens are sharded over devices.
-//
-// Letters in tensor names from here on:
-//   B batch   T positions   V vocabulary   D model dim
 
 /// Returns the gradient [V, D] of weight_VD for a lookup of ids_BT, where g_BTD is the cotangent of
 /// the embedded tokens. `partition` is the layout of the weight.

@@ -1,6 +1,6 @@
 // A recurrent cell as a mixer.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names:
 //   B batch   T positions   D model dim
 #pragma once
 

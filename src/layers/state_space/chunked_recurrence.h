@@ -1,6 +1,6 @@
 // A linear recurrence with matrix states, computed by chunks of the sequence.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names:
 //   B batch         T positions         G groups of heads    R heads in a group
 //   N state dim     P head dim
 //

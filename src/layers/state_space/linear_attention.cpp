@@ -2,7 +2,7 @@
 
 #include "config/register.h"
 #include "layers/attention/caches/bounded_kv_caches.h"
-#include "layers/attention/key_values.h"
+#include "layers/attention/qkv/key_values.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/elementwise.h"

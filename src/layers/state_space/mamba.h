@@ -15,7 +15,7 @@ using ConvWidth = Ranged<int64_t, Bounds{.min = 1, .max = 64}>;
 /// y[b, t, c] = bias[c] + sum over k of weight[k, c] * x[b, t - (width - 1 - k), c]. Positions
 /// before the row or in another segment count as zeros.
 ///
-/// Shapes: x_BTC -> y_BTC, dtype of x.
+/// Shapes: x_BTC -> y_BTC, dtype of x; B batch, T positions, C channels.
 /// Parameters: weight[width, C], and bias[C] if `bias` is set.
 class ShortConv final
     : public LayerRole<ShortConv, Tensor(const Tensor& x_BTC, const MixerContext& context)> {

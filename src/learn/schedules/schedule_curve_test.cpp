@@ -87,6 +87,8 @@ TEST(ScheduleProduct, MistakesNameTheFactor) {
   EXPECT_EQ(refusal(ScheduleProduct{}), "rate.factors: expected at least one schedule, got none");
   EXPECT_THAT(refusal(ScheduleProduct{.factors = {ConstantRate{}, CosineWithWarmup{.peak = 1.0}}}),
               ::testing::HasSubstr("rate.factors[1].max_step: expected the last step"));
+  EXPECT_EQ(refusal(Warmup{.schedule = ScheduleProduct{}}),
+            "rate.schedule.factors: expected at least one schedule, got none");
 }
 
 }  // namespace

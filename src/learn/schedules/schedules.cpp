@@ -176,12 +176,12 @@ AXLE_REGISTER(Exponential)
 
 namespace {
 
-// Throws the schedule's own mistakes below the path of its slot.
-Tensor value_of(const Schedule& schedule, const Tensor& step, std::string_view list, size_t i) {
+// Throws the schedule's own mistakes below the path of its slot: "segments[1].schedule".
+Tensor value_of(const Schedule& schedule, const Tensor& step, const std::string& slot) {
   try {
     return schedule(step);
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}[{}].schedule.{}", list, i, error.what()));
+    throw ConfigError(fmt::format("{}.{}", slot, error.what()));
   }
 }
 
@@ -193,7 +193,8 @@ Tensor Segments::operator()(const Step& step) const {
   Tensor value;
   double offset = 0;
   for (size_t i = 0; i < segments.size(); ++i) {
-    const Tensor own = value_of(segments[i].schedule, maximum(t - offset, 1), "segments", i);
+    const Tensor own = value_of(segments[i].schedule, maximum(t - offset, 1),
+                                fmt::format("segments[{}].schedule", i));
     value = value ? select(t > offset, own, value) : own;
     const bool last = i + 1 == segments.size();
     if (last != !segments[i].num_steps) {
@@ -217,14 +218,15 @@ Tensor Stepwise::operator()(const Step& step) const {
                                     i == 0 ? "0" : fmt::format("at least {}", before), begin));
     }
     const auto first = static_cast<double>(begin);
-    const Tensor own = value_of(stages[i].schedule, maximum(t - first, 0), "stages", i);
+    const Tensor own =
+        value_of(stages[i].schedule, maximum(t - first, 0), fmt::format("stages[{}].schedule", i));
     value = value ? select(t >= first, own, value) : own;
   }
   return value;
 }
 
 Tensor Warmup::operator()(const Step& step) const {
-  const Tensor value = schedule(step);
+  const Tensor value = value_of(schedule, step, "schedule");
   const double first = static_cast<double>(begin_step);
   const Tensor t = astype(step, DType::kF32) - first;
   if (warmup_steps == 0) return value * select(t > 0, full_like(t, 1), begin);
@@ -236,12 +238,8 @@ Tensor ScheduleProduct::operator()(const Step& step) const {
   if (factors.empty()) throw ConfigError("factors: expected at least one schedule, got none");
   Tensor value;
   for (size_t i = 0; i < factors.size(); ++i) {
-    try {
-      const Tensor factor = factors[i](step);
-      value = value ? value * factor : factor;
-    } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("factors[{}].{}", i, error.what()));
-    }
+    const Tensor factor = value_of(factors[i], step, fmt::format("factors[{}]", i));
+    value = value ? value * factor : factor;
   }
   return value;
 }

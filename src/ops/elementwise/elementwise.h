@@ -150,7 +150,7 @@ std::optional<DType> promoted_dtype(DType a, DType b);
 /// Converts both to their promoted dtype. Shapes do not change. Throws ShapeError if there is none.
 std::pair<Tensor, Tensor> promote(const Tensor& a, const Tensor& b);
 
-// Exponentials, logarithms, roots and powers; circular and hyperbolic functions; complex numbers.
+// Exponentials, logarithms, roots and powers; circular and hyperbolic functions.
 
 Tensor exp(const Tensor& x);
 Tensor exp2(const Tensor& x);
@@ -235,7 +235,7 @@ Tensor digamma(const Tensor& x);
 Tensor polygamma(int64_t order, const Tensor& x);
 
 // Activation functions. Those with an op of their own keep only x for the backward pass (relu: only
-// the result) and recompute all other values; the others, from log_sigmoid on, are formulas.
+// the result) and recompute all other values; the others are formulas.
 
 /// max(x, 0); the derivative at 0 is 0.
 Tensor relu(const Tensor& x);

@@ -108,10 +108,6 @@ void check_bits(std::string_view op, const Key& key, int width, const Shape& sha
 /// Throws ShapeError, naming `op`, unless both words of a number are u32 scalars.
 void check_words(std::string_view op, const Tensor& high, const Tensor& low);
 
-}  // namespace axle::random
-
-namespace axle::random {
-
 // Floating-point samplers from keys.
 
 /// Throws ShapeError, naming `op`, for an array of keys and for a negative size.
@@ -171,8 +167,6 @@ Tensor cauchy(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 }  // namespace axle::random
 
 namespace axle {
-
-// The generators of random bits: Threefry and RBG.
 
 // Threefry-2x32 with 20 rounds: the counter-based generator of all random numbers.
 //
@@ -249,7 +243,7 @@ Tensor choice(const Key& key, const Tensor& p, const Shape& shape,
               Replacement replacement = Replacement::kWith);
 
 // Samplers made from uniform, normal and exponential numbers, in closed form. Those that reject
-// draws are in transform/random/gamma.h and transform/random/counts.h.
+// draws are in transform/random/samplers.h.
 //
 // Parameters are float tensors that broadcast to `shape`; they set the dtype and have gradients.
 

@@ -96,8 +96,6 @@ HloValues hlo_reduce_window(HloBuilder& b, const HloValues& x, const HloValues& 
                             const SlidingWindow& window, const Shape& counts,
                             const std::function<HloValues(const HloValues&)>& combine);
 
-// Reductions over windows, and pooling.
-
 // Reductions over windows: sum, maximum and minimum.
 //
 // x is float, integer or (sum only) complex; the result has the dtype of x and one element for each

@@ -1,4 +1,4 @@
-// Tests of reduce_window.h, select_and_scatter.h and reduce_window.h. Numbers are from JAX 0.10.2.
+// Tests of windows.h. Numbers are from JAX 0.10.2.
 #include <gmock/gmock.h>
 
 #include "base/error.h"

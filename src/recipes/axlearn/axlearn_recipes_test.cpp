@@ -1,5 +1,5 @@
 // Compares Gala, Honeycrisp, Envy, GSPMD and a Qwen3 with the published configs: the numbers of the
-// run and one update. For the parameters, see inspect/parameter_table_parity_test.cpp.
+// run and one update. For the parameters, see comparison/parameter_table_parity_test.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -254,7 +254,8 @@ Trainer::Config fuji_405B_v3_tiktoken() { return fuji_405B(kV3Tiktoken); }
 AXLE_REGISTER(fuji_405B_v3_tiktoken, "fuji-405B-v3-tiktoken")
 
 // A model that is small enough for tests of everything around it. AXLearn has one of each version
-// and vocabulary; at this size they differ only in the base of the rotary positions.
+// and vocabulary. At this size, v2 equals v1 and v3-tiktoken equals v3: versions differ only in the
+// base of the rotary positions, which changed with v3, and vocabularies not at all.
 LanguageModel fuji_test(double rope_theta) {
   return {
       .decoder = {.model_dim = 8,

@@ -113,6 +113,7 @@ SplitState updated_if_finite(const ProgramSpec& spec, const SplitState& before,
     for (const auto& [name, t] : learned) out.push_back(t);
     return out;
   };
+  // Traced after `update`: `learned` has the names of its metrics by then.
   const TensorFunction keep = [&](const Values&) {
     SplitState kept = before;
     Values out = tensors_of(kept);

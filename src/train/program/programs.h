@@ -54,13 +54,15 @@ std::vector<ProgramValue> batch_inputs(const ProgramSpec& spec);
 /// (key u32[2], leaves of the state by name) -> state. `given` names the leaves that are inputs:
 /// parameters and state of layers. Initialisers draw the others.
 Program init_program(const ProgramSpec& spec, const std::set<std::string>& given = {});
+
 /// (state, batch) -> (state, metrics). Metrics are scalars sorted by name; layer summaries are
 /// below "summary/". The state is donated.
 ///
 /// If the loss or the gradient norm is not finite, the step changes nothing but the key; it then
 /// returns "skipped" = 1, and NaN for the learner's metrics. "not_finite" is the index of the first
-/// group of the new state that is not finite (FiniteState), -1 if all of it is. Such a state must
-/// not be kept; the state before it is gone. Throws ConfigError if a metric has a name that records
+/// group of the new state that is not finite (a parameter with its optimizer state:
+/// FiniteState::groups()), -1 if all of it is. Such a state must not be kept; the state before it
+/// is gone. Throws ConfigError if a metric has a name that records
 /// use themselves (record/metrics.h); so does eval_program.
 ///
 /// The last outputs are the values of debug_print; `prints` describes them if it is given.
@@ -71,6 +73,7 @@ Program step_program(const ProgramSpec& spec, std::vector<CollectedTap>* prints 
 /// compares them.
 Program eval_program(const ProgramSpec& spec, Weights weights = Weights::kTrained);
 
+/// The training state on the devices, or a part of it.
 struct DeviceState {
   std::vector<ProgramValue> leaves;  // names, types, shardings; sorted by name
   Arrays arrays;                     // one for each leaf

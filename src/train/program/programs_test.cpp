@@ -162,6 +162,7 @@ class SpoilingLearner final : public Learner {
   SpoilingLearner(const Config& cfg, const Dims& dims, const Scope& scope)
       : Learner(*tiny_learner().get_if<Learner>(), dims, scope), cfg_(cfg) {}
   LearnerOutputs apply(const LearnerInputs& in) const override {
+    ++num_traced;
     LearnerOutputs out = Learner::apply(in);
     const auto spoil = [&](Tensor& t) {
       t = select(equal(iota(t.type().dims, 0), 0.0), std::stod(cfg_.by), t);
@@ -172,6 +173,7 @@ class SpoilingLearner final : public Learner {
   }
   inline static const std::string kSpoiled =
       "model/decoder/layers/layer1/feed_forward/body/down/weight";
+  inline static int num_traced = 0;
 
  private:
   Config cfg_;
@@ -203,6 +205,17 @@ TEST(Programs, AnUpdateThatIsNotFiniteIsNamed) {
   }
 }
 
+TEST(Programs, TheUpdateIsTracedOnce) {
+  Built built(tiny_model(tiny_stack()));
+  const Child<Learner> config = SpoilingLearner::Config{};
+  const std::unique_ptr<Learner> learner =
+      config.build({.params = built.model->param_specs()}, Scope{.path = "learner"});
+  built.spec.learner = learner.get();
+  SpoilingLearner::num_traced = 0;
+  step_program(built.spec);
+  EXPECT_EQ(SpoilingLearner::num_traced, 1) << "checks and new values are of one update";
+}
+
 TEST(Programs, ALossThatIsNotFiniteKeepsTheState) {
   const auto runtime = make_runtime({.backend = "interpreter"});
   StepRun run(
@@ -221,7 +234,7 @@ TEST(Programs, ALossThatIsNotFiniteKeepsTheState) {
   }
 }
 
-TEST(FiniteState, PartsAreParametersWithWhatIsKeptBesideThem) {
+TEST(FiniteState, GroupsAreParametersWithWhatIsKeptBesideThem) {
   const Built built(tiny_model(tiny_stack()));
   const FiniteState finite(train_state(*built.model, *built.learner));
   std::vector<std::string> parameters;

@@ -42,12 +42,12 @@ constexpr std::array kRecordNames = {
     RecordName{"learning_rate", kLearnerPrefix},     // learn/learner.cpp
     RecordName{"param_norm", kLearnerPrefix},        // learn/learner.cpp
     RecordName{"update_norm", kLearnerPrefix},       // learn/learner.cpp
-    RecordName{"tokens_per_sec", "the trainer"},     // training_loop.cpp
-    RecordName{"mfu", "the trainer"},                // training_loop.cpp
-    RecordName{"hfu", "the trainer"},                // training_loop.cpp
-    RecordName{"wall_secs", "the trainer"},          // training_loop.cpp
-    RecordName{"eval_secs", "the trainer"},          // training_loop.cpp
-    RecordName{"skipped_documents", "the trainer"},  // training_loop.cpp
+    RecordName{"tokens_per_sec", "the trainer"},     // here
+    RecordName{"mfu", "the trainer"},                // here
+    RecordName{"hfu", "the trainer"},                // here
+    RecordName{"wall_secs", "the trainer"},          // trainer.cpp
+    RecordName{"eval_secs", "the trainer"},          // trainer.cpp
+    RecordName{"skipped_documents", "the trainer"},  // trainer.cpp
     RecordName{"bits_per_byte", "the trainer"},      // here
     RecordName{"perplexity", "the trainer"},         // here
 };

@@ -138,10 +138,6 @@ void copy_extent(const FileReader& file, const Extent& extent, FileWriter& to) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Cuts the log. A run may start over, behind the records of an earlier one whose checkpoints are
 // gone, or never came: then keeps a copy of the log.
 std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {

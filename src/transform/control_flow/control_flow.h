@@ -1,4 +1,6 @@
-// Loops and branches: cond, scan, while_loop, and maps over rows.
+// Loops and branches: cond, scan, while_loop, maps over rows, and prefix scans.
+//
+// Outer tensors: tensors that a function captures, besides its arguments.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +60,7 @@ struct ScanOptions {
 ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
                 const ScanOptions& options = {});
 
-// Loops whose number of iterations is not known before they run.
+// Loops with a condition, and loops over numbers.
 
 /// Computes a pred scalar from the carry.
 using WhileCondition = std::function<Tensor(const Values& carry)>;
@@ -75,7 +77,7 @@ using WhileBody = std::function<Values(const Values& carry)>;
 Values while_loop(const WhileCondition& condition, const WhileBody& body, const Values& init);
 
 /// Like while_loop, but at most `max_steps` iterations. It can be differentiated. It always costs
-/// max_steps iterations; those after the last one pass the carry on.
+/// max_steps iterations; iterations after the condition fails leave the carry unchanged.
 Values bounded_while(const WhileCondition& condition, const WhileBody& body, const Values& init,
                      int64_t max_steps);
 
@@ -87,8 +89,6 @@ Values fori_loop(int64_t begin, int64_t end,
 Values fori_loop(const Tensor& begin, const Tensor& end,
                  const std::function<Values(const Tensor& i, const Values& carry)>& body,
                  const Values& init);
-
-// Functions over all slices of tensors: one after the other, and prefix results.
 
 // A function applied to one slice after the other, for batches that do not fit in memory at once.
 

@@ -36,10 +36,6 @@ Value slice_of(Machine& machine, const Value& value, const Value& begin, const V
 /// JinjaError for methods that Python has and templates may not call.
 std::optional<Value> method_of(const Value& value, std::string_view name);
 
-}  // namespace axle::jinja
-
-namespace axle::jinja {
-
 // Values as text: as templates print them, as Python's repr() shows them, and as JSON.
 
 /// Python's str(): what {{ value }} prints.
@@ -63,10 +59,6 @@ std::string json_text(Machine& machine, const Value& value, const JsonStyle& sty
 std::string percent_format(Machine& machine, const std::string& format, const Value& values);
 std::string brace_format(Machine& machine, const std::string& format, const Arguments& arguments);
 
-}  // namespace axle::jinja
-
-namespace axle::jinja {
-
 // The methods of texts, as Python's str has them.
 
 bool is_text_method(std::string_view name);
@@ -80,10 +72,6 @@ Value replaced(Machine& machine, std::string_view text, std::string_view old, st
                int64_t most);
 /// Returns the text between spaces so that it is `width` characters long and in their middle.
 std::string centered(Machine& machine, std::string_view text, int64_t width, std::string_view fill);
-
-}  // namespace axle::jinja
-
-namespace axle::jinja {
 
 // The filters of templates: {{ value | name(arguments) }}.
 
@@ -108,10 +96,6 @@ std::vector<FilterRow> selection_filters();
 /// stands for each part that is undefined.
 Value attribute_path(Machine& machine, const Value& value, const Value& path,
                      const Value& fallback = {});
-
-}  // namespace axle::jinja
-
-namespace axle::jinja {
 
 // The functions that every template may call, and the tests: {% if value is name(arguments) %}.
 

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "config/config_type.h"
-#include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/key_values.h"
 #include "layers/mesh_axes.h"
 #include "layers/mixer.h"
 #include "nn/layer.h"

@@ -1,13 +1,13 @@
 // The role AttentionCore: what happens between the projections of attention and its output.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names:
 //   B batch         T queries            S keys
 //   N query heads   K key/value heads    H head dim
 #pragma once
 
 #include "layers/attention/biases/logit_bias.h"
-#include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/key_values.h"
 #include "layers/mixer.h"
 #include "nn/layer.h"
 

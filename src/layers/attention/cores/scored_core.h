@@ -45,8 +45,8 @@ struct AttentionBlocks {
   /// pairs are computed by blocks in any case. None: all calls are computed at once.
   std::optional<Positive<int64_t>> from = 2048;
   /// Queries of a block, at most; where devices share the queries of a row, a divisor of their part
-  /// of it. Blocks of queries and keys are halved, down to 128, where this
-  /// saves a third of the scores or more: a window is narrower than a block.
+  /// of it. Blocks of queries and keys are halved, down to 128, where this saves a third of the
+  /// scores or more: a window is narrower than a block.
   Positive<int64_t> queries = 1024;
   /// Keys of a block, at most.
   Positive<int64_t> keys = 1024;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config_type.h"
 #include "config/fields.h"
@@ -40,11 +41,6 @@ inline Sight sight_at_distances(const PositionBlock& block, int64_t least, int64
 /// The sight where both conditions must hold, and where one is enough.
 inline Sight both(Sight a, Sight b) { return std::min(a, b); }
 inline Sight either(Sight a, Sight b) { return std::max(a, b); }
-
-// The role AttentionMask: decides which keys a query may see.
-//
-// Masks stay symbolic until a core asks for a tensor. A kernel looks at the classes of
-// conjuncts() and skips the blocks that no query sees.
 
 /// The position of a cache entry that holds no key. No query reaches it.
 inline constexpr int32_t kNoPosition = std::numeric_limits<int32_t>::max();
@@ -79,6 +75,10 @@ struct TokenPositions {
   static TokenPositions read(InputReader& inputs, const std::string& prefix);
 };
 
+/// Decides which keys a query may see.
+///
+/// Masks stay symbolic until a core asks for a tensor. A kernel looks at the classes of conjuncts()
+/// and skips the blocks that no query sees. Shapes: B batch, T queries, S keys.
 class AttentionMask {
  public:
   using Role = AttentionMask;
@@ -94,8 +94,8 @@ class AttentionMask {
   /// with another mask refuses to decode, since the caches hold no later keys.
   virtual bool can_decode() const { return is_causal(); }
   /// Returns what the queries of a block see, where positions are in order: query and key number i
-  /// stand at position i. kSome is always right. In a block with kNone the mask must hide all keys:
-  /// attention leaves it out, or computes it for nothing.
+  /// stand at position i. kSome is always correct. kNone promises that the mask hides all keys of
+  /// the block: attention may skip it.
   virtual Sight sight(const PositionBlock&) const { return Sight::kSome; }
   /// Returns the masks that all must allow a key. Kernels handle those that they know and evaluate
   /// the others.

@@ -2,6 +2,9 @@
 // input or two, and wrappers that change the result of another one.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "layers/attention/qkv/head_projection.h"
 #include "layers/norms/norm.h"
 #include "layers/products/product.h"
@@ -147,9 +150,6 @@ class FusedGroupedQKV final : public QKV {
   Handle<HeadInput> proj_;
 };
 
-// Projections around another one: norms of heads, queries alone, keys and values of another
-// sequence.
-
 // Norms of queries and keys below a position embedding, as in Qwen3, Gemma 3 and OLMo 2.
 //
 // Source: Henry et al. 2020, arXiv 2010.04245, section 3; Yang et al. 2025, arXiv 2505.09388,
@@ -192,6 +192,8 @@ class NormedQKV final : public WrappedQKV {
   int64_t num_heads_, num_kv_heads_;
   std::optional<Handle<Norm>> query_norm_, key_norm_;
 };
+
+// Other sources of queries and keys: queries alone, keys and values of another sequence.
 
 /// q = q_proj(x); keys and values are empty. The attention's cache borrows them from another layer
 /// (BorrowedKVCache).

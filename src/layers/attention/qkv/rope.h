@@ -1,7 +1,7 @@
 // Rotary position embeddings, wrapped around any projection of queries and keys.
 //
-// Letters in tensor names, for this file only:
-//   B batch   T positions
+// Letters in tensor names:
+//   B batch   T positions   D model dim
 //
 // Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2. Parts of heads: Black et al. 2022, arXiv
 //   2204.06745, section 2.1. Streams of positions (M-RoPE): Wang et al. 2024, arXiv 2409.12191,

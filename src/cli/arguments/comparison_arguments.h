@@ -1,14 +1,12 @@
-// The arguments of eval-layer, eval-op and the tasks of eval.
+// The arguments of eval-layer and eval-op.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/arguments/model_arguments.h"
 #include "comparison/eval_subject.h"
 #include "comparison/tensor_comparison.h"
-#include "inspect/eval_run.h"
 
 namespace CLI {
 class App;
@@ -32,14 +30,6 @@ struct EvalLayerArguments {
   void check(bool json) const;
 };
 
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
-
 struct EvalOpArguments {
   std::string cases, inputs, output, compare, tolerance;
   std::vector<std::string> only, list;
@@ -54,32 +44,6 @@ struct EvalOpArguments {
   void check() const;
   /// Throws ConfigError for --function without --list, and for --list with what it would ignore.
   void check_list() const;
-};
-
-}  // namespace axle::cli
-
-namespace CLI {
-class App;
-}
-
-namespace axle::cli {
-
-/// --task, --limit, --num-fewshot, --batch-tokens and --samples.
-struct TaskArguments {
-  std::vector<std::string> files;
-  std::optional<int64_t> limit, num_fewshot, batch_tokens;
-  std::string samples;
-
-  void add_to(CLI::App& app);
-  /// True if any of the flags was given.
-  bool is_given() const {
-    return !files.empty() || limit || num_fewshot || batch_tokens || !samples.empty();
-  }
-  /// Throws ConfigError unless there is a task, and if --samples names a file that would be lost.
-  /// With --samples, it throws for mistakes of the tasks' files as well.
-  void check(const std::string& model) const;
-  /// Returns the options of the flags.
-  EvalTasksOptions options() const;
 };
 
 }  // namespace axle::cli

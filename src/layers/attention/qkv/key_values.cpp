@@ -1,4 +1,4 @@
-#include "layers/attention/key_values.h"
+#include "layers/attention/qkv/key_values.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The arguments of eval-op and eval-layer.
-#include "cli/arguments/eval_arguments.h"
+#include "cli/arguments/comparison_arguments.h"
 
 #include <gmock/gmock.h>
 

@@ -95,13 +95,13 @@ class SelfTest(unittest.TestCase):
             with unittest.mock.patch(f"{__name__}.MOST_LIBRARY_BYTES", 1000):
                 self.assertEqual(len(list(library_faults(program))), 1)
 
-    def test_a_library_that_replaces_a_function_of_libc(self):
+    def test_a_library_that_exports_names_of_c(self):
         def check(code):
             with tempfile.TemporaryDirectory() as folder:
                 library = pathlib.Path(folder, "library.so")
                 subprocess.run(["c++", "-shared", "-fPIC", "-w", "-Wl,--no-as-needed", "-x", "c++", "-", "-o", library],
                                input=code, text=True, check=True)
-                return [fault.split(": ", 1)[1] for fault in libc_faults(library)]
+                return [fault.split(": ", 1)[1] for fault in exported_name_faults(library)]
 
         self.assertEqual(check('namespace axle { void exit(int) {} }  void _exit(int) {}'), [])
         self.assertEqual(check('extern "C" void on_exit_of_axle(int) {}'),
@@ -116,7 +116,7 @@ def exported_symbols(library):
     return {line.split()[-1].split("@")[0] for line in table.splitlines()}
 
 
-def libc_faults(library):
+def exported_name_faults(library):
     """One line for each name that may meet one of another library: one of libc's, or another one of C."""
     needed = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
     libc = exported_symbols(LIBC.search(needed).group(1))
@@ -140,7 +140,7 @@ def library_faults(library):
 
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--library":
-        found = [*library_faults(sys.argv[2]), *libc_faults(sys.argv[2])]
+        found = [*library_faults(sys.argv[2]), *exported_name_faults(sys.argv[2])]
         print("".join(line + "\n" for line in found), end="")
         return 1 if found else 0
     if sys.argv[1:] == ["--self-test"]:
